@@ -45,13 +45,8 @@ def doctor(as_json: bool) -> int:
     Exit status 1 if something that surest needs is missing.
     """
     found = diagnosis()
-    missing = [name for name, there in found["needed"].items() if there is None]
-    if as_json:
-        print_json(found)
-    else:
-        for line in _lines(found):
-            say(line)
-    return 1 if missing else 0
+    print_json(found) if as_json else say("\n".join(_lines(found)))
+    return 1 if None in found["needed"].values() else 0
 
 
 def diagnosis() -> dict[str, Any]:
@@ -89,15 +84,14 @@ def _writable(folder: Path) -> bool:
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    lines = [
-        f"surest {found['surest']}, Python {found['python']}, {found['system']}, {found['processors']} processors",
+    system = f"{found['system']}, {found['processors']} processors"
+    return [
+        f"surest {found['surest']}, Python {found['python']}, {system}",
         "",
+        *(f"{name:12} {there or f'MISSING: pip install {name}'}" for name, there in found["needed"].items()),
+        *(f"{name:12} {there or f'not installed; for {OPTIONAL[name]}'}" for name, there in found["optional"].items()),
+        "",
+        f"kernels: {'compiled' if found['compiled'] else PLAIN}",
+        *(f"{where}: {'can be written' if ok else 'cannot be written'}" for where, ok in found["writable"].items()),
+        f"storage: {found['storage'] or 'SUREST_STORAGE is not set'}",
     ]
-    lines += [f"{name:12} {there or 'MISSING: pip install ' + name}" for name, there in found["needed"].items()]
-    lines += [
-        f"{name:12} {there or 'not installed; for ' + OPTIONAL[name]}" for name, there in found["optional"].items()
-    ]
-    lines += ["", f"kernels: {'compiled' if found['compiled'] else PLAIN}"]
-    lines += [f"{where}: {'can be written' if ok else 'cannot be written'}" for where, ok in found["writable"].items()]
-    lines.append(f"storage: {found['storage'] or 'SUREST_STORAGE is not set'}")
-    return lines

@@ -4,19 +4,18 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import is_path, parse_source
-from surest.arms.kinds import read_source
+from surest.arms.kinds import Records, read_source
 from surest.arms.recorded import InOrder
 from surest.arms.totals import Totals
 from surest.cli.progress import Screen
 from surest.cli.settings import columns_given
 from surest.cli.streams import say
-from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
 from surest.errors import SourceError, Stop
 from surest.search.identify import judge_totals
@@ -30,6 +29,8 @@ STEPS = 10
 PATIENCE = 3
 """Looks at a file that cannot be read as it should before that is an error: whoever writes it may be in the middle."""
 
+K = TypeVar("K", Totals, InOrder)
+
 
 def read(given: Mapping[str, Any], scale: Scale) -> Totals | InOrder | FiniteArms:
     """What a SOURCE holds that is no Python: simulated arms that are named, or what `read_source` finds in a file."""
@@ -42,19 +43,24 @@ def read(given: Mapping[str, Any], scale: Scale) -> Totals | InOrder | FiniteArm
     )  # fmt: skip
 
 
-def labels_in(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
-    """The arms: those named, or all in the record."""
+def _still(kind: type[K], what: str, given: Mapping[str, Any], scale: Scale) -> K:
+    """What the file holds by now, which must be of the same kind as before."""
+    found = read(given, scale)
+    if not isinstance(found, kind):
+        raise SourceError(f"{given['source']} held {what}, and does no longer; begin a new search")
+    return found
+
+
+def records_in(recorded: InOrder, named: tuple[str, ...], source: str, scale: Scale) -> Records:
+    """The rewards, all within the range, of the arms: those named, or all in the record."""
     if not named and not recorded.numbers:
         raise SourceError(f"{source} holds no rewards yet; add some, or name the arms with --arm")
     strange = [label for label in recorded.numbers if label not in named]
     if named and strange:
         raise SourceError(f"{source} has rewards of {strange[0]!r}, which no --arm names")
-    return named or tuple(recorded.numbers)
-
-
-def rewards_of(recorded: InOrder, label: str, scale: Scale) -> FloatArray:
-    """An arm's rewards, all within the range."""
-    return scale.numbers(np.asarray(recorded.numbers.get(label, ()), float), f"arm {label!r}")
+    labels = named or tuple(recorded.numbers)
+    found = (np.asarray(recorded.numbers.get(label, ()), float) for label in labels)
+    return Records(labels, [scale.numbers(each, f"arm {label!r}") for label, each in zip(labels, found, strict=True)])
 
 
 def follow_rewards(
@@ -67,7 +73,7 @@ def follow_rewards(
 
     def take() -> bool:
         nonlocal seen
-        recorded = _rewards(given, scale)
+        recorded = _still(InOrder, "rewards", given, scale)
         check_grown(seen, recorded, source)
         strange = next((label for label in recorded.numbers if label not in labels), None)
         if strange is not None:
@@ -75,7 +81,7 @@ def follow_rewards(
                 f"{source}: arm {strange!r} came after the search had begun with {', '.join(labels)}; start again, and name "
                 "every arm with --arm"
             )
-        feeding.more([rewards_of(recorded, label, scale) for label in labels])
+        feeding.more(records_in(recorded, labels, source, scale).rewards)
         seen = recorded
         return session.finished
 
@@ -93,10 +99,7 @@ def follow_totals(
 
     def take() -> bool:
         nonlocal seen, running
-        found = read(given, scale)
-        if not isinstance(found, Totals):
-            raise SourceError(f"{source} held totals, and does no longer; begin a new search")
-        seen = found.since(seen, source)
+        seen = _still(Totals, "totals", given, scale).since(seen, source)
         running, _ = judge_totals(seen, **settings)
         if screen.live is None and not given["quiet"]:
             screen.show(running, running.status)
@@ -123,7 +126,7 @@ def follow(source: str, take: Callable[[], bool], screen: Screen, look: Callable
     screen.view.footing = f"waiting for more in {source}; {screen.view.footing}"
     stamp: object = None
     strikes = 0
-    try:
+    with suppress(Stop):
         while True:
             before = _stamp(Path(source))
             if before != stamp or strikes:
@@ -138,8 +141,6 @@ def follow(source: str, take: Callable[[], bool], screen: Screen, look: Callable
             for _ in range(STEPS):
                 look()
                 time.sleep(EVERY / STEPS)
-    except Stop:
-        return
 
 
 def check_grown(before: InOrder, after: InOrder, source: str) -> None:
@@ -156,20 +157,13 @@ def check_grown(before: InOrder, after: InOrder, source: str) -> None:
         raise SourceError(f"{source} has changed: {what}. Rows may only be added at its end; begin a new search")
 
 
-def _rewards(given: Mapping[str, Any], scale: Scale) -> InOrder:
-    found = read(given, scale)
-    if not isinstance(found, InOrder):
-        raise SourceError(f"{given['source']} held rewards, and does no longer; begin a new search")
-    return found
-
-
 def _of_two_arms(given: Mapping[str, Any], scale: Scale, seen: InOrder) -> InOrder:
     """The rewards of a file once it has those of at least two arms; `seen` are the first."""
     if len(seen.numbers) < 2:
         say(f"surest: waiting for rows of two arms in {given['source']}; --arm names the arms", err=True)
     while len(seen.numbers) < 2:
         time.sleep(EVERY)
-        seen = _rewards(given, scale)
+        seen = _still(InOrder, "rewards", given, scale)
     say(f"surest: following {given['source']}: arms {', '.join(seen.numbers)}. --arm names others", err=True)
     return seen
 

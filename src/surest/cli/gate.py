@@ -16,9 +16,9 @@ from surest.cli.settings import (
     decision_option,
     fraction,
     option,
+    problem_options,
     refuse,
     settings_given,
-    some_options,
     storage_option,
 )
 from surest.cli.streams import print_json, say
@@ -35,7 +35,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @click.command()
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
 @option("--margin", "How much worse is allowed: 0.03 or 3%.  [default: 0]", "D", type=fraction, default="0")
-@some_options(("delta", "target", "bounds", "minimise"))
+@problem_options("delta", "target", "bounds", "minimise", own=False)
 @option("--equivalent", "Ask whether both are equal within ±D, instead of a margin.", "D", type=float)
 @option(
     "--history",
@@ -84,27 +84,23 @@ def gate(**given: Any) -> int:
     Exit status: 0 certified not worse by more than the margin (the same, with --equivalent), 4 certified worse (different), 3
     not decided, 2 invalid input.
     """
-    own = {parameter.name for parameter in click.get_current_context().command.params}
     if given["show"]:
-        refuse("--show", *own - {"show", "ledger", "as_json"})
+        refuse("--show", *given.keys() - {"show", "ledger", "as_json"})
         return _show(given)
-    for path in filter(None, (given["markdown"], given["flips"])):
-        if not Path(path).resolve().parent.is_dir():
-            raise UsageError(f"there is no folder {Path(path).parent} to write {path} to")
+    for path in (given["markdown"], given["flips"], given["decision"]):
+        check_decision(path)
     if given["speed"]:
-        refuse("--speed", *own - HEEDED_BY_SPEED)
+        refuse("--speed", *given.keys() - HEEDED_BY_SPEED)
         status: int = import_module("surest.speed.cli").judge(given)
         return status
     refuse("scores", "by", "max_runs", only="--speed")
     if given["study"] is None:
         refuse("this", "storage", only="--study NAME")
-    check_decision(given["decision"])
     found = judged(*_sides(given), **_settings(given))
     written = write_decision(found, given["decision"])
-    if given["markdown"] is not None:
-        _write(found.to_markdown(), given["markdown"])
-    if given["flips"] is not None:
-        _write(flips_csv(found), given["flips"])
+    for path, text in ((given["markdown"], Gate.to_markdown), (given["flips"], flips_csv)):
+        if path is not None:
+            _write(text(found), path)
     cells = found.wanted[: given["suggest"]]
     if given["as_json"]:
         more = {} if given["suggest"] is None else {"next": [list(cell) for cell in cells]}

@@ -1,11 +1,13 @@
 """A study at a glance, and its verdict, on a terminal."""
 
 import math
+from collections.abc import Mapping
 
 from rich.text import Text
 
 from surest.cli.console import Output
 from surest.cli.output import warn
+from surest.cli.streams import say
 from surest.report.terminal import arm_table, emphasised, progress_words
 from surest.result.data import Result
 from surest.result.lead import lead_words
@@ -15,8 +17,8 @@ from surest.study.outcome import Progress
 from surest.text import at_most, counted, guessed, ordinal, seconds_words
 
 
-def show_verdict(found: Result) -> None:
-    """The verdict, and what happened to evaluations."""
+def show_verdict(found: Result, decision: Mapping[str, str] | None = None) -> None:
+    """The verdict, what happened to evaluations, and how to check the decision that was written."""
     console = Output(highlight=False)
     console.print(emphasised(found))
     if lead_words(found):
@@ -25,6 +27,8 @@ def show_verdict(found: Result) -> None:
         console.print(Text(cost(found)))
     warn(console, found)
     console.print(Text(health_line(found.health or {})))
+    if decision is not None:
+        say(f"Check this yourself: {decision['check']}")
 
 
 def show(progress: Progress, paused: bool = False) -> None:

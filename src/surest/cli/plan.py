@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from surest.cli.console import Output
-from surest.cli.settings import column_options, columns_given, option, problem_options, settings_given
+from surest.cli.settings import FRESH, column_options, columns_given, option, problem_options, settings_given
 from surest.cli.streams import print_json
 from surest.search.plan import plan as planned
 from surest.study.study import open_study
@@ -31,7 +31,7 @@ from surest.study.study import open_study
 @option("--plot", "Draw evaluations against the gap, into a .png, .svg or .pdf file.", "FILE")
 @option("--json as_json", "Print one JSON object.")
 @column_options("arm", "item", "value")
-@problem_options
+@problem_options(*FRESH)
 def plan(source: str | None, **params: Any) -> None:
     """Predict how many evaluations a search will need, from guesses or from an earlier table, study or source.
 

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from surest.core.costs import parse_costs
-from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
+from surest.core.problem import DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import UsageError
 
@@ -92,7 +92,9 @@ def several(*options: Callable[[Function], Function]) -> Callable[[Function], Fu
     return decorated
 
 
-command_options = several(
+OF_COMMANDS = ("workers", "timeout", "retries", "on_failure")
+"""Options for arms that are commands, which nothing else heeds."""
+search_options = several(
     option("--clip", "Count a number outside the bounds as the nearer bound."),
     option("--workers", "Maximum number of commands at a time.  [default: 1]", "K", type=click.IntRange(1)),
     option("--timeout", "Seconds after which a command is stopped and counts as failed.", "S", type=float),
@@ -100,17 +102,13 @@ command_options = several(
     option("--on-failure", "The number recorded after the last retry.", "X", type=float),
     option("--study", "Keep the rewards in a study; continue it if it exists.", "NAME"),
     storage_option,
-)
-"""For arms that are commands."""
-OF_COMMANDS = ("workers", "timeout", "retries", "on_failure")
-"""Those that nothing else heeds."""
-output_options = several(
     option("--plot picture", "Draw the result: .png, .svg or .pdf.", "FILE"),
     option("--report page", "Write a report on the result: .html, .md or .json.", "FILE"),
     decision_option,
     option("--json as_json", "Print one JSON object."),
     option("--quiet", "Show no progress."),
 )
+"""How a search is run, kept and shown."""
 
 
 def refuse(what: str, *names: str, only: str = "") -> None:
@@ -119,11 +117,8 @@ def refuse(what: str, *names: str, only: str = "") -> None:
     for parameter in context.command.params:
         name = str(parameter.name)
         if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            shown = (
-                parameter.opts[0]
-                if isinstance(parameter, click.Option)
-                else parameter.make_metavar(context).strip("[]")
-            )
+            is_option = isinstance(parameter, click.Option)
+            shown = parameter.opts[0] if is_option else parameter.make_metavar(context).strip("[]")
             raise click.UsageError(f"{shown} needs {only}" if only else f"{shown} conflicts with {what}")
 
 
@@ -168,38 +163,24 @@ TYPES: dict[str, Any] = {
 """What click reads, where neither the default nor the type of the field tells."""
 
 
-def problem_options(command: Function) -> Function:
-    """Give a command an option for each setting of a problem, and ``--option`` for the algorithm's own."""
-    return _with_options(command, [name for name in SETTINGS if name not in ITEMS_ONLY])
+def problem_options(
+    *names: str, algorithm: str = DEFAULTS["algorithm"], own: bool = True
+) -> Callable[[Function], Function]:
+    """An option for each of these settings of a problem and, unless told otherwise, ``--option`` for the algorithm's own."""
 
-
-def some_options(names: Sequence[str]) -> Callable[[Function], Function]:
-    """The same for a command that takes some settings, and no options of an algorithm."""
-    return lambda command: _with_options(command, names, own=False)
-
-
-def item_problem_options(command: Function) -> Function:
-    """The same for a command that works on a list of items."""
-    return _with_options(command, [name for name in SETTINGS if name != "repeats"], ALGORITHMS["best"][True])
-
-
-def _with_options(
-    command: Function, names: Sequence[str], algorithm: str = DEFAULTS["algorithm"], *, own: bool = True
-) -> Function:
-    command = option_option(command) if own else command
-    for name in reversed(names):
-        meta = SETTINGS[name]
-        default = algorithm if name == "algorithm" else DEFAULTS[name]
+    def setting(name: str) -> Callable[[Function], Function]:
+        meta, default = SETTINGS[name], algorithm if name == "algorithm" else DEFAULTS[name]
         flag = isinstance(default, bool)
         shown = "0,1" if name == "bounds" else default if name != "seed" and not flag and default != "" else None
-        command = click.option(
+        return click.option(
             f"--{name.replace('_', '-')}",
             metavar=None if flag else (meta.extra or {})["metavar"],
             help=f"{meta.description}{f'  [default: {shown}]' if shown is not None else ''}",
             callback=check_bounds if name == "bounds" else None,
             **({"is_flag": True} if flag else _read_as(name, default)),
-        )(command)
-    return command
+        )
+
+    return several(*map(setting, names), *[option_option] * own)
 
 
 def _read_as(name: str, default: Any) -> dict[str, Any]:
@@ -212,23 +193,19 @@ def _read_as(name: str, default: Any) -> dict[str, Any]:
     return {"type": TYPES.get(name, kind if default is None else type(default))}
 
 
+FRESH = tuple(name for name in SETTINGS if name not in ITEMS_ONLY)
+"""Settings of searches that are not on a list of items."""
+
+
 def settings_given(params: dict[str, Any]) -> dict[str, Any]:
     """Take the settings out of a command's parameters: those that were given, the algorithm's options among them."""
     given = {name: params.pop(name, None) for name in SETTINGS}
     options = parse_options(params.pop("options", ()))
-    found = {
-        name: PARSERS.get(name, _same)(value)
-        for name, value in given.items()
-        if value is not None and value is not False and value != ()
-    }
     clash = next((name for name in options if name in SETTINGS), None)
     if clash is not None:
         raise click.UsageError(f"--option {clash}=… is a setting of its own; write --{clash.replace('_', '-')}")
-    return {**found, **options}
-
-
-def _same(value: Any) -> Any:
-    return value
+    found = {name: value for name, value in given.items() if value is not None and value is not False and value != ()}
+    return {**{name: PARSERS[name](value) if name in PARSERS else value for name, value in found.items()}, **options}
 
 
 def fraction(text: str) -> float:

@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 
 from surest.cli import Suggesting, streams
 from surest.cli.decision import check_decision, write_decision
-from surest.cli.settings import decision_option, option
+from surest.cli.settings import decision_option, option, several
 from surest.errors import SourceError, SurestError
 from surest.study.log import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
@@ -20,6 +21,8 @@ from surest.text import counted, in_json
 # What only some commands need is imported there: ask and tell are called once for each evaluation.
 
 Function = Callable[..., Any]
+Said = tuple[Any, ...]
+"""Data for ``--json``, what is printed otherwise, and the exit status, if that is not 0."""
 
 
 def stored_in(kinds: str) -> Callable[[Function], Function]:
@@ -44,10 +47,12 @@ algorithm_option = option(
 )
 
 
-def say(as_json: bool, data: Any, text: str) -> None:
-    """Print one or the other; nothing where there is no text."""
+def say(as_json: bool, data: Any, text: str | Callable[[], object]) -> None:
+    """Print one or the other; nothing where there is no text. What takes more than a text prints itself."""
     if as_json:
         streams.print_json(data)
+    elif callable(text):
+        text()
     elif text:
         streams.say(text)
 
@@ -91,6 +96,29 @@ def study() -> None:
     """
 
 
+def on_study(
+    verb: str, *options: Callable[[Function], Function], runs: bool = True, **how: Any
+) -> Callable[[Function], Function]:
+    """A command on the study that its first argument names. It `runs` the study's algorithm, which may be in a file.
+
+    The function is given the open study and the options. It returns data for ``--json``, what is printed otherwise and, if that
+    is not 0, the exit status.
+    """
+
+    def decorated(function: Function) -> Function:
+        @wraps(function)
+        def command(name: str, storage: str, as_json: bool, algorithm: str | None = None, **given: Any) -> int:
+            data, text, *status = function(open_study(storage, name, algorithm=algorithm), **given)
+            say(as_json, data, text)
+            return status[0] if status else 0
+
+        with_options = several(click.argument("name"), *options, *[algorithm_option] * runs, common)
+        study.command(verb, **how)(with_options(command))
+        return function
+
+    return decorated
+
+
 @study.command(name="list")
 @common
 def list_(storage: str, as_json: bool) -> int:
@@ -117,54 +145,41 @@ def _standing(one: Study) -> dict[str, Any]:
     return {**said, "algorithm": problem.algorithm, "arms": len(one.labels), "delta": problem.delta}
 
 
-@study.command(name="add-arms")
-@click.argument("name")
-@click.argument("labels", nargs=-1, required=True, metavar="LABEL...")
-@algorithm_option
-@common
-def add_arms(name: str, labels: tuple[str, ...], algorithm: str | None, storage: str, as_json: bool) -> int:
+@on_study("add-arms", click.argument("labels", nargs=-1, required=True, metavar="LABEL..."))
+def add_arms(opened: Study, labels: tuple[str, ...]) -> Said:
     """Add arms while a study runs.
 
     Its algorithm must allow it: wager does, in a study made with --option reserve=0.1.
     """
-    opened = open_study(storage, name, algorithm=algorithm)
     opened.add_arms(labels)
-    say(as_json, {"name": name, "arms": list(opened.labels)}, f"study {name}: {counted(len(opened.labels), 'arm')}")
-    return 0
+    data = {"name": opened.name, "arms": list(opened.labels)}
+    return data, f"study {opened.name}: {counted(len(opened.labels), 'arm')}"
 
 
-def _pausing(verb: str, paused: bool, said: str, what: str) -> None:
-    @study.command(verb, help=what)
-    @click.argument("name")
-    @common
-    def command(name: str, storage: str, as_json: bool) -> int:
-        opened = open_study(storage, name)
-        opened.pause() if paused else opened.resume()
-        say(as_json, {"name": name, "paused": paused}, f"study {name} {said}")
-        return 0
+@on_study("pause", runs=False)
+def pause(opened: Study) -> Said:
+    """Hand out no more tickets until 'surest study resume'. Rewards of tickets that are out still count."""
+    opened.pause()
+    return {"name": opened.name, "paused": True}, f"study {opened.name} is paused"
 
 
-_pausing(
-    "pause",
-    True,
-    "is paused",
-    "Hand out no more tickets until 'surest study resume'. Rewards of tickets that are out still count.",
+@on_study("resume", runs=False)
+def resume(opened: Study) -> Said:
+    """Hand out tickets again."""
+    opened.resume()
+    return {"name": opened.name, "paused": False}, f"study {opened.name} goes on"
+
+
+@on_study(
+    "ask",
+    option("-k --count k", "At most this many tickets.", default=1, type=click.IntRange(1, 10**6), show_default=True),
+    option("--worker", "A name for the log. [default: the host and the program that runs this]", "WHO"),
 )
-_pausing("resume", False, "goes on", "Hand out tickets again.")
-
-
-@study.command()
-@click.argument("name")
-@option("-k --count k", "At most this many tickets.", default=1, type=click.IntRange(1, 10**6), show_default=True)
-@option("--worker", "A name for the log. [default: the host and the program that runs this]", "WHO")
-@algorithm_option
-@common
-def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
+def ask(opened: Study, k: int, worker: str | None) -> Said:
     """Take tickets: prints a line for each, its number, the arm to evaluate, and the item if the study has a list.
 
     Exit status: 0 some tickets; 4 none now, rewards of others are awaited: try again later; 3 no more: the study is finished.
     """
-    opened = open_study(storage, name, algorithm=algorithm)
     tickets = opened.ask(k, shell_name() if worker is None else worker)
     data = [{"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label} for ticket in tickets]
     for row, ticket in zip(data, tickets, strict=True):
@@ -172,55 +187,56 @@ def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: s
         if item is not None:
             row["item"] = item.key
     lines = [" ".join(visible(str(row[key])) for key in ("ticket", "arm", "item") if key in row) for row in data]
-    say(as_json, data, "\n".join(lines))
-    return 0 if tickets else 3 if opened.finished else 4
+    return data, "\n".join(lines), 0 if tickets else 3 if opened.finished else 4
 
 
-@study.command(context_settings={"ignore_unknown_options": True})
-@click.argument("name")
-@click.argument("ticket", type=int)
-@click.argument("reward")
-@option("--worker", "The worker, if ask was given a name.  [default: as for ask]", "WHO")
-@common
-def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, as_json: bool) -> int:
+UNKNOWN = {"ignore_unknown_options": True}
+"""For negative numbers."""
+
+
+@on_study(
+    "tell",
+    click.argument("ticket", type=int),
+    click.argument("reward"),
+    option("--worker", "The worker, if ask was given a name.  [default: as for ask]", "WHO"),
+    runs=False,
+    context_settings=UNKNOWN,
+)
+def tell(opened: Study, ticket: int, reward: str, worker: str | None) -> Said:
     """Tell the REWARD of a TICKET. It is on disk when this returns."""
-    open_study(storage, name).tell(ticket, _number(reward), worker=shell_name() if worker is None else worker)
-    say(as_json, {"ticket": ticket, "reward": _number(reward)}, f"ticket {ticket}: {reward}")
-    return 0
+    opened.tell(ticket, _number(reward), worker=shell_name() if worker is None else worker)
+    return {"ticket": ticket, "reward": _number(reward)}, f"ticket {ticket}: {reward}"
 
 
-@study.command(context_settings={"ignore_unknown_options": True})
-@click.argument("name")
-@click.argument("ticket", type=int)
-@click.argument("reason", default="")
-@option("--reward", "Count the evaluation as this reward instead of retrying it.", "R")
-@option("--worker", "The worker that had the ticket, if ask was given a name.  [default: as for ask]", "WHO")
-@common
-def fail(
-    name: str, ticket: int, reason: str, reward: str | None, worker: str | None, storage: str, as_json: bool
-) -> int:
+@on_study(
+    "fail",
+    click.argument("ticket", type=int),
+    click.argument("reason", default=""),
+    option("--reward", "Count the evaluation as this reward instead of retrying it.", "R"),
+    option("--worker", "The worker that had the ticket, if ask was given a name.  [default: as for ask]", "WHO"),
+    runs=False,
+    context_settings=UNKNOWN,
+)
+def fail(opened: Study, ticket: int, reason: str, reward: str | None, worker: str | None) -> Said:
     """Report that the evaluation of a TICKET failed, and why. Only the worker that holds it can."""
     from surest.study.outcome import health_line
 
-    opened = open_study(storage, name)
     stated = None if reward is None else _number(reward)
     opened.fail(ticket, reason, stated, worker=shell_name() if worker is None else worker)
-    say(as_json, {"ticket": ticket, "health": opened.health()}, health_line(opened.health()))
-    return 0
+    return {"ticket": ticket, "health": opened.health()}, health_line(opened.health())
 
 
-@study.command()
-@click.argument("name")
-@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
-@option(
-    "--workers", "Maximum number of commands at a time.", default=1, type=click.IntRange(1, 1000), show_default=True
+@on_study(
+    "work",
+    click.argument("words", nargs=-1, required=True, metavar="-- COMMAND..."),
+    option(
+        "--workers", "Maximum number of commands at a time.", default=1, type=click.IntRange(1, 1000), show_default=True
+    ),
+    option("--timeout", "Seconds after which a command is stopped and counts as failed.", "T", type=float),
+    option("--retries", "Give up after this many failures of one evaluation.", "K", type=click.IntRange(0)),
+    option("--clip", "Count a number outside the bounds as the nearer bound."),
 )
-@option("--timeout", "Seconds after which a command is stopped and counts as failed.", "T", type=float)
-@option("--retries", "Give up after this many failures of one evaluation.", "K", type=click.IntRange(0))
-@option("--clip", "Count a number outside the bounds as the nearer bound.")
-@algorithm_option
-@common
-def work(name: str, words: tuple[str, ...], algorithm: str | None, storage: str, as_json: bool, **how: Any) -> int:
+def work(opened: Study, words: tuple[str, ...], **how: Any) -> Said:
     """Evaluate tickets by a COMMAND until the study is finished. Any number of these may run at a time.
 
     The last line that the command prints is the reward. {arm}, {item} and {seed} in it are replaced:
@@ -230,51 +246,30 @@ def work(name: str, words: tuple[str, ...], algorithm: str | None, storage: str,
     """
     from surest.cli.searches import run_worker
 
-    opened = open_study(storage, name, algorithm=algorithm)
     run_worker(opened, words, **how)
-    return _print_result(opened, as_json)
+    found: Said = result(opened)
+    return found
 
 
-@study.command()
-@click.argument("name")
-@algorithm_option
-@common
-def status(name: str, algorithm: str | None, storage: str, as_json: bool) -> int:
+@on_study("status")
+def status(opened: Study) -> Said:
     """Show who leads, how sure that is, and how much longer it may take."""
-    opened = open_study(storage, name, algorithm=algorithm)
+    from surest.cli.glance import show
+
     progress, paused = opened.status(), opened.paused
-    if as_json:
-        say(True, {**progress.to_dict(), "paused": paused}, "")
-    else:
-        from surest.cli.glance import show
-
-        show(progress, paused)
-    return 0
+    return {**progress.to_dict(), "paused": paused}, lambda: show(progress, paused)
 
 
-@study.command()
-@click.argument("name")
-@decision_option
-@algorithm_option
-@common
-def result(name: str, decision: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
+@on_study("result", decision_option)
+def result(opened: Study, decision: str | None = None) -> Said:
     """Print the verdict. Exit status 0 if it is certified, 3 if not (yet)."""
+    from surest.cli.glance import show_verdict
+
     check_decision(decision)
-    return _print_result(open_study(storage, name, algorithm=algorithm), as_json, decision)
-
-
-def _print_result(opened: Study, as_json: bool, decision: str | None = None) -> int:
     found = opened.result(record=decision is not None)
     written = write_decision(found, decision)
-    if as_json:
-        say(True, found.to_dict() | ({} if written is None else {"decision": written}), "")
-    else:
-        from surest.cli.glance import show_verdict
-
-        show_verdict(found)
-        if written is not None:
-            say(False, {}, f"Check this yourself: {written['check']}")
-    return 0 if found.certified else 3
+    data = found.to_dict() | ({} if written is None else {"decision": written})
+    return data, lambda: show_verdict(found, written), 0 if found.certified else 3
 
 
 @study.command()

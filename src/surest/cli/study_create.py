@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from surest.cli.settings import option, problem_options, settings_given
+from surest.cli.settings import FRESH, option, problem_options, settings_given
 from surest.cli.study import common, say
 from surest.core.problem import default_algorithm
 from surest.errors import UsageError
@@ -25,7 +25,7 @@ from surest.text import counted
     "Copy arms, items and settings from this study, except those given here.",
     "STUDY",
 )
-@problem_options
+@problem_options(*FRESH)
 @option(
     "--lease-seconds", "Seconds until a ticket without a reward is handed out again.  [default: 600]", "T", type=float
 )
