@@ -17,15 +17,7 @@ from surest.search.watching import Looks
 from waiting import PATIENCE, begun, line_with, until
 
 ARMS = """
-import random, time
-from helper_of_arms import P
-rng = random.Random(0)
-mapping = {"good": lambda: rng.random() < P, "bad": lambda: rng.random() < 0.2}
-sequence = [lambda: rng.random() < 0.2, lambda: rng.random() < 0.9]
-several = [lambda k: [rng.random() < 0.2 for _ in range(k)], lambda k: [rng.random() < 0.9 for _ in range(k)]]
-stars = {"a": lambda: rng.randint(1, 5), "b": lambda: rng.randint(1, 2)}
-def build(): return mapping
-class Box: inner = mapping
+import time
 def nap():
     open("napping", "w").close()
     while True:
@@ -37,39 +29,14 @@ sleepy = {"a": nap, "b": nap}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "arms_of_test.py").write_text(ARMS)
-    (tmp_path / "helper_of_arms.py").write_text("P = 0.9\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("arms_of_test", "helper_of_arms"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
 
 @pytest.fixture
 def run(run: Run) -> Run:
     return partial(run, "identify --quiet")
-
-
-@pytest.mark.parametrize(
-    ("source", "best"),
-    [
-        ("arms_of_test:mapping", "good"),
-        ("arms_of_test.py:mapping", "good"),
-        ("./arms_of_test.py:build", "good"),
-        ("arms_of_test:sequence", "1"),
-        ("arms_of_test:Box.inner", "good"),
-    ],
-)
-def test_python_arms(folder: Path, run, source: str, best: str) -> None:
-    status, found = (said := run(source, "--json", "--seed", "1")).status, said.json
-    assert (status, found["arm"], found["certified"]) == (0, best, True)
-    assert 0 < found["achieved_delta"] <= 0.05
-    assert found["epsilon_certified"] == 0
-
-
-def test_vectorised_python_arms_and_bounds(folder: Path, run) -> None:
-    assert json.loads(run("arms_of_test:several", "--vectorised", "--json")[1])["arm"] == "1"
-    assert "Arm a is the best" in run("arms_of_test:stars", "--bounds", "1,5").out
 
 
 ENDLESS = ["identify", "bernoulli:0.5,0.5,0.4", "--seed", "1"]

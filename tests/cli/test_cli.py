@@ -15,20 +15,6 @@ from surest.cli import COMMANDS, doctor
 NAIVE = "--algorithm naive-best-arm --quiet"
 
 
-def test_identify_prints_one_object(run: Run) -> None:
-    found = run(f"identify example1:5 {NAIVE} --seed 1 --delta 0.1 --json").json
-    expected = {"index": 0, "arm": "1", "certified": True, "delta": 0.1, "epsilon": 0, "algorithm": "naive-best-arm"}
-    assert ({**found, **expected, "standing": "proven", "seed": 1}, len(found["pulls_per_arm"])) == (found, 5)
-    assert found["pulls"] == sum(found["pulls_per_arm"]) > found["rounds"] > 0
-    assert found["seconds"] > 0
-    spent = run("identify bernoulli:0.5,0.48 --budget 4000 --seed 1 --json --quiet")
-    assert (spent.status, spent.json["certified"]) == (3, False)
-    assert 0.05 < spent.json["achieved_delta"] <= 1
-    assert 0 < spent.json["epsilon_certified"] <= 1
-    equal = run("bounds bernoulli:0.5,0.5 --json").json
-    assert [equal[key] for key in ("t_star", "lower_bound", "H", "H_var", "weights")] == [*[None] * 4, [None, None]]
-
-
 def test_a_seed_repeats_and_is_reported(run) -> None:
     line = f"identify bernoulli:0.5,0.4 --json {NAIVE}"
     first = run(line).json
@@ -138,14 +124,10 @@ def test_help_is_quick_beside_python_itself() -> None:
     assert least("-m", "surest", "--help") < 25 * least("-c", "pass")
 
 
-def test_doctor_tells_what_is_there(run: Run) -> None:
+def test_doctor_tells_what_is_there_and_not_and_shows_no_password(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"surest {surest.__version__}" in run("doctor").out
     found = run("doctor --json").json
-    assert found["needed"]["numpy"]
-    assert found["writable"]["temporary files"]
-
-
-def test_doctor_misses_what_is_not_there_and_shows_no_password(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (bool(found["needed"]["numpy"]), found["writable"]["temporary files"]) == (True, True)
     monkeypatch.setattr(doctor, "NEEDED", ("numpy", "no-such-package"))
     monkeypatch.setenv("SUREST_STORAGE", "postgresql://bob:s3cret@db/x")
     said = run("doctor")

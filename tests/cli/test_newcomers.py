@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import json
-import os
 import random
 import re
 import subprocess
@@ -24,12 +23,6 @@ from surest.result.making import bounds_too_wide
 
 ESCAPE = "\x1b[31mred"
 LABELS = ["model[large]", "[/x]", ESCAPE, ":smile:"]
-
-
-def command(*arguments: str, env: dict[str, str] | None = None, **how: Any) -> subprocess.CompletedProcess[bytes]:
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    words = [sys.executable, "-m", "surest", *arguments]
-    return subprocess.run(words, env={**os.environ, **(env or {})}, timeout=300, **given)
 
 
 # --- standard output -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import random
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ import surest
 from calling import Run, same_as_kept
 
 PAGES = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
-CHANCE = random.Random(2)
+CHANCE, CELL = random.Random(2), random.Random(1)
 OLD = {f"q{i}": int(CHANCE.random() < 0.7) for i in range(200)}
 NEW = {item: value if CHANCE.random() < 0.9 else 1 - value for item, value in OLD.items()}
 WORSE = {item: value if CHANCE.random() < 0.7 else 0 for item, value in OLD.items()}
+CELLS = [
+    (i, arm, int(CELL.random() < p)) for i in range(60) for arm, p in (("wordy", 0.2), ("kind", 0.9), ("terse", 0.4))
+]
 LOG = "".join(f"day {k},{'abc'[k % 3]},{int(CHANCE.random() < (0.7, 0.4, 0.3)[k % 3])},7\n" for k in range(900))
 FILES = {
     "searches": {
@@ -38,7 +42,23 @@ FILES = {
         "log.csv": "date,variant,clicked,counts\n" + LOG,
         "counts.csv": "date,arm,value,counts\n" + LOG,
     },
+    "python": {
+        "beside.py": "P = 0.9\n",
+        "page.py": "import random\nfrom beside import P\nrng = random.Random(0)\n"
+        "mapping = {'good': lambda: rng.random() < P, 'bad': lambda: rng.random() < 0.2}\n"
+        "sequence = [lambda: rng.random() < 0.2, lambda: rng.random() < 0.9]\n"
+        "several = [lambda k: [rng.random() < 0.2 for _ in range(k)], lambda k: [rng.random() < 0.9 for _ in range(k)]]\n"
+        "stars = {'a': lambda: rng.randint(1, 5), 'b': lambda: rng.randint(1, 2)}\n"
+        "def build(): return mapping\n"
+        "class Box: inner = mapping\n",
+    },
+    "evaluate": {
+        f"{name}.csv": "arm,item,value\n" + "".join(f"{arm},q{i},{v if i in known else ''}\n" for i, arm, v in CELLS)
+        for name, known in (("table", range(60)), ("gaps", (1, 2)))
+    },
     "duel": {
+        "judge.sh": "case $1$2 in xy|xz|yz) w=8;; *) w=2;; esac\n"
+        "echo thinking; if [ $(( $3 % 10 )) -lt $w ]; then echo $1; else echo $2; fi\n",
         "games.csv": "white,second,winner\n" + "a,b,a\nb,c,b\na,c,tie\nc,a,a\n" * 40,
         "one.csv": "first,second,score\na,b,1\n",
     },
@@ -89,6 +109,7 @@ def test_what_a_terminal_shows(
     page: Path, run: Run, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    monkeypatch.setattr("sys.path", list(sys.path))
     for name, text in FILES.get(page.stem, {}).items():
         Path(name).write_text(text)
     if page.stem == "gate":

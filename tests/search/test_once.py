@@ -143,10 +143,10 @@ def test_rows_count_once_in_order_and_the_surplus_is_kept() -> None:
     first = session.running.request.total // 2
     rewards = np.random.default_rng(1).random(first + 5).tolist()
     fed = feed(session, [rewards, []])
-    assert (fed.used, fed.missing) == ((first, 0), {1: first})
+    assert (fed.used, fed.missing) == ([first, 0], {1: first})
     longer = Session(["a", "b"], 0.1, algorithm="naive-best-arm", record=True)
     fed = feed(longer, [rewards, rewards[::-1]])
-    assert fed.used == (first + 5, first + 5)
+    assert fed.used == [first + 5, first + 5]
     request, reply = longer.running.transcript[0]
     assert request.times.tolist() == [first, first]
     expected = Session(["a", "b"], 0.1, algorithm="naive-best-arm", record=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import iscoroutinefunction
 from random import Random
 from typing import Any
 
@@ -34,6 +35,16 @@ def work_of(
         return functions[ticket.arm], *item, *number
 
     return work
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a function, what it is a part of, or the call of an object is to be awaited.
+
+    >>> is_async(len), is_async(partial(print, 1))
+    (False, False)
+    """
+    called = getattr(function, "func", function)
+    return iscoroutinefunction(called) or iscoroutinefunction(type(called).__call__)
 
 
 def scored(score: Callable[..., Any], arms: Sequence[Any]) -> list[Callable[..., Any]]:

@@ -1,6 +1,5 @@
 """Candidates come one after another: each replaces the champion only if it is certified to be better on a list of items."""
 
-import inspect
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, wait
@@ -19,6 +18,7 @@ from surest.core.scale import checked_scale
 from surest.decision.two import Fought, decision_of_challenge
 from surest.errors import UsageError
 from surest.evidence.lists.champion import Contest, fresh_order, order_key
+from surest.search.call import is_async
 from surest.search.executor import IN_FLIGHT
 from surest.study.champions import Kept, Memory
 from surest.text import counted
@@ -161,7 +161,7 @@ class Champion:
         self.score, self.items = score, list(items)
         if not self.items:
             raise UsageError("there are no items; give at least one")
-        if executor is not None and _is_async(score):
+        if executor is not None and is_async(score):
             raise UsageError("executor requires a function that is not async; leave it out")
         self.delta, self.worth = float(delta), float(worth)
         self._executor, self._in_flight, self._budget, self._progress = executor, in_flight, budget, progress
@@ -185,7 +185,7 @@ class Champion:
 
     def challenge(self, candidate: Any) -> Challenge:
         """Let a candidate challenge the champion; the first one becomes the champion without an evaluation."""
-        if _is_async(self.score):
+        if is_async(self.score):
             raise UsageError("score is an async function: use await champion.achallenge(…)")
         run = _UnderWay(self, candidate, 1 if self._executor is None else self._in_flight)
         for cells in run.steps():
@@ -203,7 +203,7 @@ class Champion:
         """`challenge` for an async `score`, with up to `in_flight` items at a time."""
         import asyncio  # slow to load
 
-        if not _is_async(self.score):
+        if not is_async(self.score):
             raise UsageError("score is not an async function: use champion.challenge(…)")
         run = _UnderWay(self, candidate, self._in_flight)
 
@@ -288,8 +288,3 @@ class _UnderWay:
         scale, counted = self._of._scale, contest.counted
         difference = (scale.best - scale.worst) * float(contest.path.mean()) if counted else nan
         return Challenge(verdict, self._evaluations, counted, difference, begun.number, begun.level, note)
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    called = getattr(function, "func", function)
-    return inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__)

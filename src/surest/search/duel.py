@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from inspect import iscoroutinefunction
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from surest.core.problem import labels_of
 from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.result.data import Result
-from surest.search.call import work_of
+from surest.search.call import is_async, work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.recorded import feed
 from surest.search.run import Run
@@ -107,7 +106,7 @@ def duel(
             )
         check_columns(columns, arms)
         return _recorded(games_of(arms, columns, shuffle), asked, progress, on_request)
-    if iscoroutinefunction(judge):
+    if is_async(judge):
         raise UsageError("the judge is an async function: await surest.aduel")
     if columns is not None or shuffle is not None:
         raise UsageError("columns and shuffle require recorded duels; leave them out, or leave out the judge")

@@ -21,7 +21,7 @@ from surest.errors import Interrupted, UsageError
 from surest.result.data import Result
 from surest.result.known import agreeing, is_right, known, with_gaps
 from surest.result.listed import Listed
-from surest.search.call import Work, scored, work_of
+from surest.search.call import Work, is_async, scored, work_of
 from surest.search.cells import further, population, searched
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import resolved
@@ -264,7 +264,7 @@ def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any,
             raise UsageError(
                 f"arm {label!r} is {function!r:.60}; give a function of an item, or leave out items for a table"
             )
-        if inspect.iscoroutinefunction(getattr(function, "func", function)) != asynchronous:
+        if is_async(function) != asynchronous:
             raise UsageError(f"arm {label!r} is {use}evaluate(…) instead")
         _check_takes(function, "an arm and an item" if score is not None else "an item")
     return labels, functions

@@ -29,7 +29,7 @@ from surest.evidence.lists.gate import UNKNOWN, Found, Predictions, directions, 
 from surest.evidence.lists.units import in_random_order
 from surest.kernels.constants import PLAIN
 from surest.result.gate import Gate, Verdict
-from surest.search.call import Work, work_of
+from surest.search.call import Work, is_async, work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.run import Run
 from surest.search.watching import Hook, watching
@@ -101,7 +101,7 @@ def gate(
         baseline (those of the table or study).
     target : {"items", "population"}
         Whether the claim is about the mean on the list, or about what the items are an independent random sample of.
-    bounds, minimise
+    bounds, minimise : optional
         As for `evaluate`: the lowest and the highest possible score, and whether larger is worse.
     seed : int or str, optional
         Draws, with the number of items, the order in which they count. If not given, it is fresh for functions and otherwise 0,
@@ -213,7 +213,7 @@ class Asked:
         if not given:
             raise UsageError("neither side is a function; use surest.gate(…)")
         for function in given:
-            if inspect.iscoroutinefunction(getattr(function, "func", function)) != asynchronous:
+            if is_async(function) != asynchronous:
                 raise UsageError(f"{function!r:.60}: use {'surest.gate' if asynchronous else 'await surest.agate'}(…)")
         pair, known, scale = self.pair, self.known, self.scale
         settings: dict[str, Any] = {

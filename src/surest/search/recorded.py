@@ -1,7 +1,7 @@
 """Let recorded rewards answer a session's tickets: each reward counts once, each arm's in the order of the record."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -22,25 +22,16 @@ RECORDED_BATCH = 10
 """The minimum batch on recorded rewards. Fixed: a longer record must continue the same run, however it is looked at."""
 
 
-@dataclass(frozen=True)
-class Fed:
-    """How far a record went."""
-
-    used: tuple[int, ...]
-    """Rewards of each arm that were counted."""
-    missing: dict[int, int]
-    """Arms to evaluate next, and how often, in the order in which the algorithm asks; empty if it asks no more."""
-
-
 class Feeding:
     """A session that is answered from a record, which may grow from one time to the next."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.used = [0] * len(session.running.pulls_per_arm)
+        """Rewards of each arm that were counted."""
         self._waiting: dict[int, list[int]] = {}  # tickets that the record had no reward for, by arm
 
-    def more(self, recorded: Sequence[Any]) -> Fed:
+    def more(self, recorded: Sequence[Any]) -> None:
         """Answer tickets as far as the record goes. What counted before must stand at its beginning as it did."""
         waiting, self._waiting = self._waiting, {}
         for arm, numbers in waiting.items():
@@ -49,7 +40,11 @@ class Feeding:
         while tickets := self.session.ask(PORTION):
             for ticket in tickets:
                 self._answer(ticket.id, ticket.arm, recorded[ticket.arm])
-        return Fed(tuple(self.used), {arm: len(numbers) for arm, numbers in self._waiting.items()})
+
+    @property
+    def missing(self) -> dict[int, int]:
+        """Arms to evaluate next, and how often, in the order in which the algorithm asks; empty if it asks no more."""
+        return {arm: len(numbers) for arm, numbers in self._waiting.items()}
 
     def _answer(self, ticket: int, arm: int, rewards: Any) -> None:
         if self.used[arm] < len(rewards):
@@ -59,7 +54,7 @@ class Feeding:
             self._waiting.setdefault(arm, []).append(ticket)
 
 
-def feed(session: Session, recorded: Sequence[Any]) -> Fed:
+def feed(session: Session, recorded: Sequence[Any]) -> Feeding:
     """Answer tickets as far as the record goes. What an arm has beyond what was asked of it is there for later requests.
 
     The algorithm's run is a function of the arms' sequences of rewards. A longer record of the same arms therefore continues
@@ -70,7 +65,9 @@ def feed(session: Session, recorded: Sequence[Any]) -> Fed:
     >>> feed(session, [[1.0] * needed, [0.0]]).missing == {1: needed - 1}
     True
     """
-    return Feeding(session).more(recorded)
+    feeding = Feeding(session)
+    feeding.more(recorded)
+    return feeding
 
 
 def with_batch(settings: Mapping[str, Any]) -> dict[str, Any]:
