@@ -55,7 +55,8 @@ FILES = {
     "evaluate": {
         f"{name}.csv": "arm,item,value\n" + "".join(f"{arm},q{i},{v if i in known else ''}\n" for i, arm, v in CELLS)
         for name, known in (("table", range(60)), ("gaps", (1, 2)))
-    },
+    }
+    | {"costs.csv": "arm,item,value,cost\n" + "".join(f"{arm},{i},{v},{len(arm) / 100}\n" for i, arm, v in CELLS)},
     "duel": {
         "judge.sh": "case $1$2 in xy|xz|yz) w=8;; *) w=2;; esac\n"
         "echo thinking; if [ $(( $3 % 10 )) -lt $w ]; then echo $1; else echo $2; fi\n",

@@ -2,11 +2,9 @@
 
 import decimal
 import random
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from types import FrameType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,8 @@ import pytest
 import surest
 from surest.arms.finite import bernoulli
 from surest.errors import Stop
+from surest.search.loading import module_of_file
+from transcripts import ROOT
 
 
 def coin(p: float, kind: Callable[[bool], Any] = bool, seed: int = 0) -> Callable[[], Any]:
@@ -120,22 +120,5 @@ def test_a_seed_repeats_with_and_without_a_hook() -> None:
 
 def test_the_walk_of_identify_is_short() -> None:
     """Distinct functions and files of surest that a search on two functions runs through: what a newcomer has to read."""
-    root, seen = str(Path(surest.__file__).parent), set[tuple[str, str]]()
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(root) and not code.co_name.startswith("<"):
-            seen.add((code.co_filename, code.co_qualname))
-
-    def search() -> surest.Result:
-        rng = random.Random(0)
-        return surest.identify({"old": lambda: rng.random() < 0.3, "new": lambda: rng.random() < 0.6}, seed=1)
-
-    search()  # imports are no part of it
-    sys.setprofile(note)
-    try:
-        search()
-    finally:
-        sys.setprofile(None)
-    walked = {name for name in seen if "/kernels/" not in name[0]}  # compiled or not
-    assert (len(walked) <= 107, len({file for file, _ in walked}) <= 22) == (True, True)
+    walked = module_of_file(str(ROOT / "benchmarks" / "walks.py"), "walks").identify()
+    assert (len(walked) <= 105, len({file for file, _ in walked}) <= 21) == (True, True)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sqlite3
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -147,39 +146,19 @@ def test_a_cost_in_the_database_is_sealed(tmp_path: Path) -> None:
 def test_json_and_reports_have_costs(tmp_path: Path) -> None:
     found = surest.evaluate(["large", "small"], ITEMS, score=score, cost=PRICES, cost_unit="$", seed=1)
     data = found.to_dict()
-    assert (data["cost"], data["cost_by_arm"], data["cost_of_all"]) == (
-        found.cost, found.cost_by_arm.tolist(), found.cost_of_all
-    )  # fmt: skip
-    assert data["prices"] == PRICES
+    assert (data["cost"], data["cost_by_arm"]) == (found.cost, found.cost_by_arm.tolist())
+    assert (data["cost_of_all"], data["prices"]) == (found.cost_of_all, PRICES)
     found.report(tmp_path / "r.json")
     again = read_report((tmp_path / "r.json").read_bytes()).result
     assert (again.cost, again.cost_of_all, again.problem.cost) == (found.cost, found.cost_of_all, PRICES)
     found.report(tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text().replace("\\$", "$")
-    assert (f", ${found.cost:.2f}\n" in text, "without stopping early: 400 evaluations, about $6.20" in text) == (
-        True,
-        True,
-    )
+    assert f", ${found.cost:.2f}\n" in text
+    assert "without stopping early: 400 evaluations, about $6.20" in text
     session = surest.Session(["a", "b"], cost=2, cost_unit="tokens", budget_cost=100)
     session.tell(session.ask()[0].id, 1)
     running: Running[Any] = session.running
     assert View(session.labels, session.scale).facts(running, None)["spent"] == "2 tokens of at most 100 tokens"
-
-
-def test_commands_print_a_second_number_and_take_prices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = f"{sys.executable} -c 'print({{}}, 0.25)'"
-    words = ["identify", "--command", f"a={line.format(1)}", "--command", f"b={line.format(0)}", "--cost-unit", "$"]
-    status, out, _ = in_process(capsys)(*words, "--json", "--seed", "1")
-    data = json.loads(out)
-    assert (status, data["cost"]) == (0, 0.25 * data["evaluations"])
-    table = tmp_path / "t.csv"
-    rows = [f"{arm},{item},{score(arm, item)},{PRICES[arm]}\n" for arm in PRICES for item in ITEMS]
-    table.write_text("arm,item,value,cost\n" + "".join(rows))
-    status, out, _ = in_process(capsys)("evaluate", str(table), "--cost-unit", "$", "--seed", "1")
-    assert status == 0
-    assert "of about $6.20" in " ".join(out.split())
-    status, out, _ = in_process(capsys)("evaluate", str(table), "--cost", "large=3", "--cost", "small=1", "--seed", "1")
-    assert "of about 800" in " ".join(out.split())
 
 
 def test_logs_have_costs(tmp_path: Path) -> None:
