@@ -6,10 +6,11 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -45,8 +46,26 @@ def heeding_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class Suggesting(click.Group):
-    """A group of commands. An unknown one is refused with the nearest name, or with all that there are."""
+class Commands(click.Group):
+    """A group of commands; the `lazy` ones, each with its module, are imported when they are called.
+
+    An unknown command is refused with the nearest name, or with all that there are.
+    """
+
+    def __init__(self, *arguments: Any, lazy: Mapping[str, str] | None = None, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.lazy = lazy or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands by name, or in the order in which a newcomer needs them."""
+        return sorted([*self.commands, *self.lazy]) if self.commands else list(self.lazy)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A command."""
+        if name not in self.lazy:
+            return super().get_command(ctx, name)
+        command: click.Command = getattr(importlib.import_module(self.lazy[name]), name)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -95,19 +114,8 @@ class Unread(Exception):
     """Whoever read standard output has seen enough, as ``head`` has."""
 
 
-class Lazy(Suggesting):
-    """A group that imports a command when it is called: `surest --help` is quick."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which a newcomer needs them."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import a command."""
-        if name not in COMMANDS:
-            return None
-        command: click.Command = getattr(importlib.import_module(HOUSES.get(name, f"surest.cli.{name}")), name)
-        return command
+class Main(Commands):
+    """All commands; none of them is imported to list them: `surest --help` is quick."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command. Click would exit with status 1 when nobody reads its output any more."""
@@ -122,7 +130,11 @@ class Lazy(Suggesting):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Main,
+    lazy={name: HOUSES.get(name, f"surest.cli.{name}") for name in COMMANDS},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="surest")
 def cli() -> None:
     """Find the best of n noisy options with few evaluations and a guarantee on the answer.
@@ -149,15 +161,13 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         _show(error)
         sys.exit(2)
-    except UsageError as error:
-        _fail(str(error), 2, debug)
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
         if package not in EXTRAS:
             _fail(f"a fault of surest: {error} (add --debug for a traceback)", 1, debug)
         _fail(f"this needs {package}, which is not installed: pip install 'surest[{EXTRAS[package]}]'", 2, debug)
     except SurestError as error:
-        _fail(str(error), 1, debug)
+        _fail(str(error), 2 if isinstance(error, UsageError) else 1, debug)
     except (Unread, BrokenPipeError):
         silence()
         sys.exit(0)

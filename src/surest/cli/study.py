@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from surest.cli import Suggesting, streams
+from surest.cli import Commands, streams
 from surest.cli.decision import check_decision, write_decision
 from surest.cli.settings import decision_option, option, several
 from surest.errors import SourceError, SurestError
@@ -66,23 +66,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
-class Group(Suggesting):
-    """The commands on studies. `create` is imported when it is called: its options are those of every algorithm."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands by name."""
-        return sorted([*self.commands, "create"])
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """A command."""
-        if name != "create":
-            return super().get_command(ctx, name)
-        from surest.cli.study_create import create
-
-        return create
-
-
-@click.group(cls=Group)
+@click.group(cls=Commands, lazy={"create": "surest.cli.study_create"})  # its options are those of every algorithm
 def study() -> None:
     """Keep a search in a database: it survives, and any number of workers share it.
 
