@@ -4,10 +4,13 @@ import asyncio
 import itertools
 import json
 import random
+import re
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -37,56 +40,69 @@ def rps(first: str, second: str) -> str:
     return first if beats[first] == second else second
 
 
-def test_it_finds_the_winner_and_says_so() -> None:
-    result = surest.duel(NAMES, judge_of(1), seed=1)
-    assert (result.best, result.certified, result.contenders) == ("a", True, ("a",))
-    assert str(result).startswith(
-        "Arm a beats every other arm head to head, if any arm does: wrong with probability at most 0.05."
-    )
-    assert result.pulls == result.duels.games.sum() // 2
-    assert result.pulls_per_arm.tolist() == result.duels.games.sum(axis=1).tolist()
-    assert (result.duels.score + result.duels.score.T == result.duels.games).all()
+STRONG = {"a": 27.0, "b": 9.0, "c": 3.0, "d": 1.0}
+ALIKE = {"a": 0.6, "b": 0.6, "c": 0.1, "d": 0.02}
+ROCK = ["rock", "paper", "scissors"]
+TIE = lambda *_: 0.5  # noqa: E731
+GAMES = "first,second,score\n" + "a,b,1\nb,a,0\na,c,1\nc,b,0.5\n" * 40
+PGN = '[Event "x"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n1. e4 e5 {}\n\n'
+PLAYED = [("A", "B", "1-0"), ("B", "A", "0-1"), ("A", "B", "1/2-1/2")] * 30 + [("A", "B", "*")]
+SORTED = [("a", "b", 1.0)] * 60 + [("a", "b", 0.0)] * 20
 
 
-def test_rock_paper_scissors_have_no_winner() -> None:
-    for seed in range(5):
-        result = surest.duel(["rock", "paper", "scissors"], rps, seed=seed)
-        assert (result.best, result.certified, result.contenders) == (None, True, ())
-        assert "There is no Condorcet winner" in str(result)
-    assert result.to_dict()["arm"] is None
+def recorded(name: str, text: str) -> Result:
+    """Duels of a file."""
+    Path(name).write_text(text)
+    return surest.duel(Path(name))
 
 
-def test_strict_says_it_without_an_if_and_epsilon_ends_a_tie() -> None:
-    strict = surest.duel(NAMES, judge_of(2), seed=1, strict=True)
-    assert strict.best == "a"
-    assert strict.duels.proven
-    assert ", if" not in str(strict).splitlines()[0]
-    tied = surest.duel(["x", "y"], lambda *_: 0.5, seed=1, epsilon=0.1)
-    assert tied.certified
-    assert "no more than 0.1" in str(tied)
-    assert surest.duel(["x", "y"], lambda *_: 0.5, budget=500).reason == "budget spent"
+def cycle(**asked: Any) -> Result:
+    """Rock, paper, scissors, of which one in ten is decided by who is first."""
+    rng = random.Random(1)
+    return surest.duel(ROCK, lambda a, b: rps(a, b) if rng.random() < 0.9 else a, seed=1, rank=True, **asked)
 
 
-def test_the_two_best_and_a_full_ranking() -> None:
-    strength = {"a": 0.6, "b": 0.6, "c": 0.1, "d": 0.02}
-    two = surest.duel(list(strength), judge_of(4, strength), seed=1, top=2)
-    assert sorted(two.chosen) == ["a", "b"]
-    assert two.certified
-    order = {"a": 27.0, "b": 9.0, "c": 3.0, "d": 1.0}
-    ranked = surest.duel(list(order), judge_of(4, order), seed=1, rank=True)
-    assert (ranked.duels.groups, ranked.duels.open) == (((0,), (1,), (2,), (3,)), 0)
-    assert "Ranking: 1 a; 2 b; 3 c; 4 d." in str(ranked)
-    early = surest.duel(list(order), judge_of(4, order), seed=1, rank=True, budget=60)
-    assert not early.certified
-    assert early.duels.open > 0
-    assert early.pulls == 60
+CASES: dict[str, Callable[[], Result]] = {
+    "the winner": lambda: surest.duel(NAMES, judge_of(1), seed=1),
+    "the winner, named by the judge": lambda: surest.duel(NAMES, naming(judge_of(1), "{}"), seed=1),
+    "the winner, named with a line break": lambda: surest.duel(NAMES, naming(judge_of(1), " {}\n"), seed=1),
+    "no winner": lambda: surest.duel(ROCK, rps, seed=0),
+    "strictly": lambda: surest.duel(NAMES, judge_of(2), seed=1, strict=True),
+    "a tie, up to epsilon": lambda: surest.duel(["x", "y"], TIE, seed=1, epsilon=0.1),
+    "a tie, and no more budget": lambda: surest.duel(["x", "y"], TIE, seed=1, budget=500),
+    "the two best": lambda: surest.duel(list(ALIKE), judge_of(4, ALIKE), seed=1, top=2),
+    "a ranking": lambda: surest.duel(list(STRONG), judge_of(4, STRONG), seed=1, rank=True),
+    "a ranking, too early": lambda: surest.duel(list(STRONG), judge_of(4, STRONG), seed=1, rank=True, budget=60),
+    "a cycle, ranked": cycle,
+    # What is told up to ε does not say that nobody beats all others.
+    "a cycle, ranked up to epsilon": lambda: cycle(epsilon=0.05),
+    "a file": lambda: recorded("games.csv", GAMES),
+    "a few rows": lambda: surest.duel([("a", "b", "a"), ("b", "a", "a"), ("a", "b", "tie")]),
+    # Nobody knows whether a won because it was first.
+    "rows in which one is always first": lambda: surest.duel([("a", "b", 1)] * 9),
+    # a beats c, but they never met; b is out by c alone.
+    "a pair without rows": lambda: surest.duel([("a", "b", 1)] * 3 + [("a", "c", 1)] * 40 + [("c", "b", 1)] * 40),
+    "rows in an order that is no accident, shuffled": lambda: surest.duel(SORTED, shuffle=1),
+    "games of chess": lambda: recorded("games.pgn", "".join(PGN.format(w, b, r, r) for w, b, r in PLAYED)),
+    "rows that share an item": lambda: recorded("g.csv", "first,second,item,score\na,b,q,1\na,c,q,1\na,b,r,1\n"),
+}
 
 
-@pytest.mark.parametrize("answer", [lambda w: w, lambda w: f" {w}\n"])
-def test_a_judge_may_name_the_winner(answer) -> None:
-    judge = judge_of(1)
-    result = surest.duel(NAMES, lambda a, b: answer(a if judge(a, b) else b), seed=1)
-    assert result.best == "a"
+def naming(judge: Callable[..., bool], form: str) -> Callable[[str, str], str]:
+    """A judge that says who wins."""
+    return lambda first, second: form.format(first if judge(first, second) else second)
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_found(name: str, snapshot: SnapshotAssertion) -> None:
+    result = CASES[name]()
+    table = result.duels
+    assert (table.score + table.score.T == table.games).all()
+    assert result.pulls == table.games.sum() // 2
+    assert result.pulls_per_arm.tolist() == table.games.sum(axis=1).tolist()
+    text = re.sub(r"[\d.]+ s\b", "… s", str(result))
+    assert f"{result.chosen}, certified {result.certified}, contenders {result.contenders}\n{text}" == snapshot
 
 
 @pytest.mark.parametrize("bad", [None, float("nan"), "I cannot say", OSError("refused")])
@@ -201,55 +217,12 @@ def test_a_study_of_players_by_ask_and_tell() -> None:
     assert answered(study, lambda ticket: float(judge(*ticket.label.split(" vs "))), 3).result().best == "a"
 
 
-CSV = "first,second,score\n" + "a,b,1\nb,a,0\na,c,1\nc,b,0.5\n" * 40
-
-
-def test_recorded_duels_are_used_in_order_and_at_most_once(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    path.write_text(CSV)
-    result = surest.duel(path)
-    assert result.best == "a"
-    assert result.certified
-    assert result.duels.games[0, 1] <= 80
-    winners = [("a", "b", "a"), ("b", "a", "a"), ("a", "b", "tie")]
-    few = surest.duel(winners)
-    assert not few.certified
-    assert (few.reason, few.pulls, few.duels.score[0, 1]) == ("more duels needed", 3, 2.5)
-    assert few.duels.first[0] == pytest.approx(0.5)
-    one_sided = surest.duel([("a", "b", 1)] * 9)
-    assert one_sided.duels.first is None  # a was always first: nobody knows whether that is why
-
-
-def test_where_a_pair_has_no_rows_left_others_decide() -> None:
-    """a beats c, but they never met; b is out by c alone."""
-    rows = [("a", "b", 1)] * 3 + [("a", "c", 1)] * 40 + [("c", "b", 1)] * 40
-    assert surest.duel(rows).best == "a"
-
-
 def test_a_longer_record_continues_the_same_run() -> None:
     rng = random.Random(1)
     rows = [(a, b, float(rng.random() < 0.7)) for _ in range(60) for a, b in (("a", "b"), ("a", "c"), ("b", "c"))]
     early, late = surest.duel(rows[:60]), surest.duel(rows)
     assert (late.duels.games >= early.duels.games).all()
     assert late.best == "a"
-
-
-def test_pgn_files(tmp_path: Path) -> None:
-    game = '[Event "x"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n1. e4 e5 {}\n\n'
-    path = tmp_path / "games.pgn"
-    text = "".join(
-        game.format(w, b, r, r) for w, b, r in [("A", "B", "1-0"), ("B", "A", "0-1"), ("A", "B", "1/2-1/2")] * 30
-    )
-    path.write_text(text + game.format("A", "B", "*", "*"))
-    result = surest.duel(path)
-    assert result.best == "A"
-    assert "1 games without a result" in result.warnings[0]
-
-
-def test_shared_items_in_a_record_get_a_warning(tmp_path: Path) -> None:
-    path = tmp_path / "games.csv"
-    path.write_text("first,second,item,score\na,b,q1,1\na,c,q1,1\na,b,q2,1\n")
-    assert "share their item" in surest.duel(path).warnings[0]
 
 
 def test_json_says_all_and_is_read_again() -> None:
@@ -279,20 +252,6 @@ def test_the_borda_winner_in_one_line() -> None:
     assert surest.duel(NAMES, judge, seed=1).best == "d"
 
 
-def test_duels_that_cannot_be_in_random_order_are_shuffled() -> None:
-    rows = [("a", "b", 1.0)] * 60 + [("a", "b", 0.0)] * 20
-    assert surest.duel(rows, shuffle=1).best == "a"
-
-
-def test_a_cycle_ranked_up_to_epsilon_names_nobody_for_certain() -> None:
-    """What is told up to ε does not say that nobody beats all others."""
-    names, rng = ["rock", "paper", "scissors"], random.Random(1)
-    judge = lambda a, b: rps(a, b) if rng.random() < 0.9 else a  # noqa: E731
-    result = surest.duel(names, judge, seed=1, rank=True, epsilon=0.05)
-    assert not result.certified
-    assert surest.duel(names, judge, seed=1, rank=True).reason == "no Condorcet winner"
-
-
 RECORDS = (
     "score\na,b,2",
     "score\na,b,x",
@@ -305,7 +264,7 @@ RECORDS = (
 MISTAKES = {
     **{f"a record: {text}": lambda text=text: recorded("games.csv", f"first,second,{text}\n") for text in RECORDS},
     "a file without games": lambda: recorded("games.pgn", "no games\n"),
-    "rows that are sorted": lambda: surest.duel([("a", "b", 1.0)] * 60 + [("a", "b", 0.0)] * 20),
+    "rows that are sorted": lambda: surest.duel(SORTED),
     "a score out of bounds": lambda: surest.duel(NAMES, lambda *_: 7),
     "bounds": lambda: surest.duel(NAMES, judge_of(1), bounds=(0, 2)),
     "all of them": lambda: surest.duel(NAMES, judge_of(1), top=4),
@@ -316,12 +275,6 @@ MISTAKES = {
     "players that do not fit": lambda: next(start("duels", 5, 0.05, players=["a", "b"])),
     "another door": lambda: surest.identify({"a": float, "b": float}, algorithm="duels"),
 }
-
-
-def recorded(name: str, text: str) -> Result:
-    """Duels of a file."""
-    Path(name).write_text(text)
-    return surest.duel(Path(name))
 
 
 @pytest.mark.usefixtures("run")
