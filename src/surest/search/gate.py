@@ -53,7 +53,8 @@ MOST_WANTED = 10_000
 """Maximum number of cells to evaluate next that a result lists."""
 ROUNDED = 2.0**-50
 """What rounding can make of a mean difference on [-1, 1]: sums are exact, differences and the margin are rounded once."""
-
+SAME = ("margin", "delta", "target", "seed", "equivalent", "level", "share")
+"""What a `Gate` says of what was asked."""
 Sides = tuple[Any, Any]
 """The functions to call; None for scores that are there."""
 
@@ -245,8 +246,7 @@ class Asked:
         """The verdict on the scores that are there. With a `fact`, what the items say of a population beside it."""
         pair, scale, population = self.pair, self.scale, self.target == "population"
         values, margin = pair.values, self.margin / scale.width
-        first, second = scale.to_unit(values)
-        apart = second - first
+        apart = np.diff(scale.to_unit(values), axis=0)[0]
         known = ~np.isnan(apart)
         used = len(apart) if known.all() else int(known.argmin())
         total = inf if population else float(len(pair.items) + pair.unnamed)
@@ -273,15 +273,7 @@ class Asked:
             further = replace(self, target="population", share=1.0, level=None, entry=None).judged(fact=verdict)
             beside = {"needed": after, "needed_verdict": early, "population": further}
         open_ = verdict == "undecided"
-        gaps = np.argwhere(np.isnan(values[:, used:]).T)[:MOST_WANTED].tolist() if verdict == "undecided" else []
-        imputed = Counter(side for what, side, _ in events if what == "imputed")
-        notes = [*pair.notes, *_notes(pair, values, used, int(known.sum()), open_, imputed)]
-        if self.share < 1 and row is None and open_:
-            unused = ", and history is not used" if len(self.older) else ""
-            notes.append(
-                f"predictions wait until {pair.names[0]} has all scores: {self.share:g} of the evidence counts until then"
-                f"{unused}. If it is evaluated along with the candidate, say predict=False (--no-predict) from the first look on"
-            )
+        gaps = np.argwhere(np.isnan(values[:, used:]).T)[:MOST_WANTED].tolist() if open_ else []
         made = Gate(
             verdict=verdict,
             exact=exact,
@@ -289,30 +281,57 @@ class Asked:
             interval=(ends[0], ends[1]),
             means=(means[0], means[1]),
             names=pair.names,
-            margin=self.margin,
-            delta=self.delta,
             minimise=scale.minimise,
-            target=self.target,
             items=None if population else len(pair.items) + pair.unnamed,
             items_counted=used,
             decided_after={"pass": found.passed, "fail": found.failed}.get(verdict),
-            seed=self.seed,
             wanted=tuple((pair.names[side], pair.items[used + at]) for at, side in gaps),
-            notes=tuple(notes),
+            notes=(*pair.notes, *self._notes(values, used, int(known.sum()), open_, events)),
             bounds=(scale.low, scale.high),
-            equivalent=self.equivalent,
-            level=self.level,
-            share=self.share,
             features=tuple(map(tuple, features.tolist())) if row is not None else (),
             scores=tuple(zip(map(str, pair.items), *values.tolist(), strict=True)),
             places=pair.places,
             events=events,
+            **{name: getattr(self, name) for name in SAME},
             **beside,
         )
         if self.entry is None:
             return made
         said = self.entry.end(made.verdict, [row[1:] for row in made.scores[:used]])
         return replace(made, notes=(*made.notes, said))
+
+    def _notes(
+        self, values: FloatArray, used: int, known: int, undecided: bool, events: Sequence[tuple[str, int, str]]
+    ) -> Iterator[str]:
+        """What is worth knowing of the scores, of which `used` items count and `known` have both."""
+        pair = self.pair
+        for side, name in enumerate(pair.names):
+            off, gaps = pair.off_list(side), int(np.isnan(values[side]).sum())
+            if off:
+                one = len(off) == 1
+                which = (
+                    f"is not on the list: {off[0]!r} does"
+                    if one
+                    else f"are not on the list, such as {off[0]!r}: they do"
+                )
+                yield f"{counted(len(off), 'item')} of {name} {which} not count"
+            if gaps and undecided:
+                yield f"{name} has no value for {counted(gaps, 'item')} of the list"
+        if known > used and undecided:
+            which = f"only the first {used:,} in the order drawn count" if used else "none counts yet"
+            yield (
+                f"{counted(known, 'item')} {'has' if known == 1 else 'have'} both values, but {which}: the next item, "
+                f"{pair.items[used]!r}, lacks one. Evaluate that next"
+            )
+        imputed = Counter(side for what, side, _ in events if what == "imputed")
+        for side in sorted(imputed):
+            yield f"{counted(imputed[side], 'item')} of {pair.names[side]} with a score that was not measured but imputed"
+        if self.share < 1 and self.known is None and undecided:
+            unused = ", and history is not used" if len(self.older) else ""
+            yield (
+                f"predictions wait until {pair.names[0]} has all scores: {self.share:g} of the evidence counts until then"
+                f"{unused}. If it is evaluated along with the candidate, say predict=False (--no-predict) from the first look on"
+            )
 
 
 def _asked(
@@ -345,11 +364,11 @@ def _asked(
     if equivalent is not None and margin:
         raise UsageError("margin and equivalent are mutually exclusive")
     margin = margin if equivalent is None else equivalent
-    if study is not None:
-        pair = _of_study(study, baseline, candidate)
-    else:
+    if study is None:
         check_columns(columns, baseline, candidate, table, *(history if isinstance(history, list) else [history]))
         pair = _given(baseline, candidate, table, columns, items, scorer)
+    else:
+        pair = _of_study(study, baseline, candidate)
     for side, name in enumerate(pair.names) if strict else ():
         only = pair.only_in(side)
         if only:
@@ -522,28 +541,3 @@ def _estimate(difference: float, found: Found, known: FloatArray, total: float) 
         difference = min(max(difference, least), most)
         low, high = min(low, difference), max(high, difference)
     return difference, low, high
-
-
-def _notes(
-    pair: Pair, values: FloatArray, used: int, known: int, undecided: bool, imputed: Counter[int]
-) -> Iterator[str]:
-    """What is worth knowing of the scores, of which `used` items count and `known` have both."""
-    for side, name in enumerate(pair.names):
-        off, gaps = pair.off_list(side), int(np.isnan(values[side]).sum())
-        if off:
-            which = (
-                f"is not on the list: {off[0]!r} does"
-                if len(off) == 1
-                else f"are not on the list, such as {off[0]!r}: they do"
-            )
-            yield f"{counted(len(off), 'item')} of {name} {which} not count"
-        if gaps and undecided:
-            yield f"{name} has no value for {counted(gaps, 'item')} of the list"
-    if known > used and undecided:
-        which = f"only the first {used:,} in the order drawn count" if used else "none counts yet"
-        yield (
-            f"{counted(known, 'item')} {'has' if known == 1 else 'have'} both values, but {which}: the next item, "
-            f"{pair.items[used]!r}, lacks one. Evaluate that next"
-        )
-    for side in sorted(imputed):
-        yield f"{counted(imputed[side], 'item')} of {pair.names[side]} with a score that was not measured but imputed"
