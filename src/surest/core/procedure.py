@@ -51,8 +51,8 @@ class Running(Generic[R]):
     ) -> None:  # fmt: skip
         self._procedure, self.name, self.items = procedure, name, items
         self.budget = budget
-        self.costs = Spent(n) if costs is None else costs
-        """What was spent on each arm."""
+        self.costs = costs
+        """What was spent on each arm; None where nothing is known of that."""
         self.request: Request | None = None
         """What the procedure waits on; None once it has ended or the budget does not allow its next request."""
         self.value: R | None = None
@@ -114,7 +114,7 @@ class Running(Generic[R]):
         self.pulls += request.total
         times = request.times if isinstance(request, Pull) else len(request.items)
         self.pulls_per_arm[request.arms] += times
-        if not self.costs.told:
+        if self.costs is not None and not self.costs.told:
             self.costs.add(request.arms, np.full(len(request.arms), np.nan), times)
         if isinstance(request, Cells) or request.statistic is not Statistic.PAIRS:
             self._sums[request.arms] += _sums(request, reply)
@@ -138,7 +138,7 @@ class Running(Generic[R]):
             check_announced(self.request.ahead, request, self.name)
         beyond = self.budget is not None and self.pulls + request.total > self.budget
         times = request.times if isinstance(request, Pull) else len(request.items)
-        if beyond or (not self.costs.told and self.costs.budget is not None and self.costs.beyond(request.arms, times)):
+        if beyond or (self.costs is not None and not self.costs.told and self.costs.beyond(request.arms, times)):
             self.request, self.unanswered, self.value, self.spent = None, request, request.so_far, True
             self._status = request.status() if request.status is not None else None
             self._procedure.close()

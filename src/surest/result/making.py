@@ -86,7 +86,7 @@ def result_of(
         evaluations=running.pulls if evaluations is None else evaluations,
         estimated=estimated,
         cost_by_arm=running.costs.by_arm.copy() if running.costs else None,
-        cost_of_all=running.costs.of_all(problem.items) if problem.items else None,
+        cost_of_all=running.costs.of_all(problem.items) if problem.items and running.costs is not None else None,
     )
 
 

@@ -229,7 +229,7 @@ class Asked:
         if gap is not None:
             settings["budget"] = gap * (1 if known is not None else 2)
         watch = watching(pair.names, scale, progress, items=True, ticks=in_flight == 1)
-        return Run.begun(pair.names, watch, in_flight=in_flight, fresh=0, items=pair.items, **how, **settings)
+        return Run.begun(pair.names, watch, in_flight=in_flight, items=pair.items, **how, **settings)
 
     def found(self, run: Run) -> Gate:
         """What came of a search."""

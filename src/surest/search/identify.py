@@ -231,10 +231,9 @@ def _at_once(
 ) -> Result:  # fmt: skip
     """What functions called in this thread, or simulated arms, answer: requests as they are, without a ticket for each reward."""
     problem = problem_of(source.labels, **(resolved(asked) if "algorithm" in asked else asked))
-    entry, costs = lookup(problem.algorithm), problem.spending(told=isinstance(source, Functions))
-    book = Running(
-        start_on(problem), len(source.labels), budget=problem.budget, record=record, name=entry.name, costs=costs
-    )
+    priced, name = problem.cost is not None or problem.budget_cost is not None, lookup(problem.algorithm).name
+    costs = problem.spending(told=isinstance(source, Functions)) if priced else None
+    book = Running(start_on(problem), len(source.labels), budget=problem.budget, record=record, name=name, costs=costs)
     calls: Calls | None = None
     bandit: Any = source.bandit(problem.seed) if isinstance(source, Simulated) else None
     if isinstance(source, Functions):

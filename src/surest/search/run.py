@@ -70,13 +70,12 @@ class Run:
     @classmethod
     def begun(
         cls, labels: Sequence[Any], watch: Watch, *, in_flight: int = 1, seed: int | None = None,
-        fresh: int | None = None, items: Sequence[Any] | None = None, storage: Any = None, name: str | None = None,
-        record: bool = False, retries: int | None = None, on_failure: float | None = None, history: bool = False,
-        **settings: Any,
+        items: Sequence[Any] | None = None, storage: Any = None, name: str | None = None, record: bool = False,
+        retries: int | None = None, on_failure: float | None = None, history: bool = False, **settings: Any,
     ) -> "Run":  # fmt: skip
         """A run on a new session or, where `storage` is named, on a study, made if it is not there.
 
-        `fresh` is the seed where none is given: default a random one. A study that is there has its own.
+        Where no `seed` is given, it is a random one; a study that is there has its own.
         """
         count = None if items is None else len(items)
         if in_flight != 1:
@@ -84,8 +83,8 @@ class Run:
             settings = keep_busy(algorithm, in_flight, settings)
         book: Session | Study
         if storage is None and name is None:
-            drawn = fresh if fresh is not None else secrets.randbits(32)
-            problem = problem_of(labels, seed=drawn if seed is None else seed, items=count, **resolved(settings))
+            seed = secrets.randbits(32) if seed is None else seed
+            problem = problem_of(labels, seed=seed, items=count, **resolved(settings))
             book = Session.of(problem, record=record, on_failure=on_failure, retries=retries)
             book.item_names = items
             return cls(book, problem, watch, items=items, history=history, retries=retries)

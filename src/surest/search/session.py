@@ -99,9 +99,10 @@ class Session:
         self.scripted = len(script) > 0
         """Whether it was told what its first requests are to be."""
         self._arrivals: list[Any] = []
+        self.costs = problem.spending(told=True)
         self.running = Running(
             start_on(problem, self._arrivals, script), len(problem.labels), budget=problem.budget, record=record,
-            name=lookup(problem.algorithm).name, items=problem.items, costs=problem.spending(told=True),
+            name=lookup(problem.algorithm).name, items=problem.items, costs=self.costs,
         )  # fmt: skip
         self.item_names: Sequence[Any] | None = None
         """What messages call the items; default their positions."""
@@ -148,7 +149,7 @@ class Session:
         if request is None:
             return MANY
         arms = np.unique(np.concatenate([each.arms for each in (request, *self.running.announced)]))
-        return self.running.costs.affordable(arms, out)
+        return self.costs.affordable(arms, out)
 
     @property
     def pending(self) -> int:
@@ -194,7 +195,7 @@ class Session:
 
     def _put(self, number: int, value: float, cost: float | None) -> None:
         if cost is not None or self._priced:
-            self.running.costs.add([self.tickets.cells([number])[0][0]], [nan if cost is None else cost])
+            self.costs.add([self.tickets.cells([number])[0][0]], [nan if cost is None else cost])
         self.tickets.put(number, value)
 
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
@@ -225,7 +226,7 @@ class Session:
         if known is None:
             self.check_spread({(arm, item): value})
             if cost is not None or self._priced:
-                self.running.costs.add([arm], [nan if cost is None else cost])
+                self.costs.add([arm], [nan if cost is None else cost])
             cells.know((arm, item), value)
             self._move_on()
 
@@ -256,14 +257,14 @@ class Session:
         told = ~np.isnan(rewards)
         values = np.full(len(rewards), nan)
         values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
-        self.running.costs.add(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
+        self.costs.add(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
         numbers: list[int] = self.tickets.adopt(arms, values, items).tolist()
         return numbers
 
     def hear(self, ticket: int, reward: SupportsFloat, arm: int, cost: float | None = None) -> None:
         """Take the reward of a ticket that was adopted and has none, and its cost, without answering a request."""
         self.tickets.put(ticket, self.scale.to_unit(self.scale.number(reward, f"ticket {ticket}")))
-        self.running.costs.add([arm], [nan if cost is None else cost])
+        self.costs.add([arm], [nan if cost is None else cost])
 
     def answer(self) -> None:
         """Answer the current request, whose rewards are all there, and go on to the next one."""
@@ -294,7 +295,7 @@ class Session:
         _ = grown.prices  # refused where a new arm has none
         self.problem = grown
         self.running.grow(len(labels))
-        self.running.costs.grow(grown.prices, len(grown.labels))
+        self.costs.grow(grown.prices, len(grown.labels))
         if self.problem.items is None:
             self._arrivals.append(len(labels))
         else:

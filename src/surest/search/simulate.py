@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def answer_from(bandit: Bandit, running: Running[R], on_request: Hook[R] | None 
         running.send(bandit.answer(running.request), type(bandit).__name__)
 
 
+@dataclass
 class Calls:
     """Functions that answer requests, one call after the other, in this thread.
 
@@ -63,14 +65,14 @@ class Calls:
     (array([1. , 1. , 0.5]), 3)
     """
 
-    def __init__(
-        self, problem: Problem, functions: Sequence[Callable[..., Any]], running: Running[R], look: Hook[R] | None = None,
-        *, vectorised: bool = False, seeded: bool = False,
-    ) -> None:  # fmt: skip
-        self.problem, self.functions, self.running, self.look = problem, functions, running, look
-        self.vectorised, self.seeded = vectorised, seeded
-        self.made = 0
-        """Rewards so far, of requests that are answered or not."""
+    problem: Problem
+    functions: Sequence[Callable[..., Any]]
+    running: Running[Any]
+    look: Hook[Any] | None = None
+    vectorised: bool = False
+    seeded: bool = False
+    made: int = 0
+    """Rewards so far, of requests that are answered or not."""
 
     def answer(self, request: Pull) -> Reply:
         """The rewards that a request asks for."""
@@ -109,8 +111,10 @@ class Calls:
         if not self.vectorised and isinstance(given, tuple):
             each = parted(given, f"arm {label!r}")
             rewards = [each.value]
+            if self.running.costs is None:
+                self.running.costs = self.problem.spending(told=True)
             self.running.costs.add([arm], [np.nan if each.cost is None else each.cost])
-        elif self.problem.cost is not None:
+        elif self.running.costs is not None and self.problem.cost is not None:
             self.running.costs.add([arm], [np.nan], len(rewards))
         if isinstance(rewards, np.ndarray) and rewards.dtype.kind in "fiub":
             numbers = rewards.astype(float)
