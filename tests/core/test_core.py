@@ -24,7 +24,6 @@ PLACES = {
             "arms/kinds.py",
             "search/identify.py",
             "search/plan.py",
-            "cli/following.py",
             "cli/identify.py",
             "cli/searches.py",
             "cli/sources.py",

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from surest.cli.decision import check_decision, write_decision
 from surest.cli.evaluate import as_csv
 from surest.cli.settings import (
+    check_decision,
     column_options,
     columns_given,
     decision_option,
@@ -20,6 +20,7 @@ from surest.cli.settings import (
     refuse,
     settings_given,
     storage_option,
+    write_decision,
 )
 from surest.cli.streams import print_json, say
 from surest.errors import UsageError

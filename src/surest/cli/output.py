@@ -9,8 +9,7 @@ from rich.text import Text
 
 from surest.cli import SIGNALLED
 from surest.cli.console import Output
-from surest.cli.decision import check_decision, write_decision
-from surest.cli.settings import refuse, settings_given
+from surest.cli.settings import check_decision, refuse, settings_given, write_decision
 from surest.cli.streams import print_json
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import Scale, checked_scale

@@ -192,6 +192,6 @@ def searched(
         said = {**{label: last[label] for label in labels if label in last}, **last}
         status = show_result(result, given, {"last_failures": said}, stopped_by=screen.stopped_by)
     for label, why in said.items():
-        what = f"duel of {label}" if result.duels is not None else f"run of arm {label!r}"
+        what = f"duel of {label}" if settings.get("algorithm") == DUELS else f"run of arm {label!r}"
         say(f"surest: a {what} failed: {why}", err=True)
     return status

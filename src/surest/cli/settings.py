@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import click
@@ -12,6 +13,7 @@ from surest.core.costs import parse_costs
 from surest.core.problem import DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import UsageError
+from surest.text import shell_line
 
 Function = Callable[..., Any]
 
@@ -130,6 +132,26 @@ def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
     """
     named = {name.removesuffix("_column"): value for name, value in params.items() if name.endswith("_column")}
     return {name: value for name, value in named.items() if value is not None}
+
+
+def check_decision(path: str | None, algorithm: Any = None) -> None:
+    """Refuse, before any work is done, a file that cannot be written, and an algorithm whose decisions nobody can check."""
+    if path is None:
+        return
+    if not Path(path).resolve().parent.is_dir():
+        raise UsageError(f"there is no folder {Path(path).parent} to write {path} to")
+    if algorithm is not None:
+        from surest.decision.write import check_algorithm
+
+        check_algorithm(algorithm)
+
+
+def write_decision(result: Any, path: str | None) -> dict[str, str] | None:
+    """Write the decision that was asked for: where it is, the hash by which it is known, and the command that checks it."""
+    if path is None:
+        return None
+    known_by = result.write_decision(path)
+    return {"file": path, "hash": known_by, "check": shell_line(["surest-verify", path, "--hash", known_by])}
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, Any]:

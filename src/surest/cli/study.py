@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from surest.cli import Commands, streams
-from surest.cli.decision import check_decision, write_decision
-from surest.cli.settings import decision_option, option, several
+from surest.cli.settings import check_decision, decision_option, option, several, write_decision
 from surest.errors import SourceError, SurestError
 from surest.study.log import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
