@@ -18,6 +18,7 @@ from surest.arms.instances import parse_source
 from surest.arms.kinds import read_source
 from surest.arms.recorded import read_csv
 from surest.arms.tables import read_table, table_of
+from surest.arms.totals import named_pair
 
 PACKED = gzip.compress(b"arm,value\na,1\nb,0.5\na,0\na,1\na,1\n", mtime=0)
 REWARDS: list[str | bytes] = [
@@ -53,10 +54,15 @@ ITEMS = [
     *(("q.jsonl", "3\n", "name"), ("q.csv", "a,b\n1,2\n", None), ("q.csv", "a,b\n1,2\n", "c")),
     *(("q.csv", "id,b\n,2\n", None), ("q.csv", "id,b\n1,2\n1,3\n", None)),
 ]
+NAMES = [
+    *({"arm": "model"}, {"arm": "model", "value": "points"}, {"arm": "model", "value": "model"}),
+    *({"arms": "model"}, {"arm": ""}),
+]
 LONG = {"arm": ["a", "a", "b", "b"], "item": ["y", "x", "x", "z"], "value": [1.0, 0.5, 0.25, 0.0]}
 FRAME = pd.DataFrame(LONG)
+NA = pd.array(["a", pd.NA, "b", "b"], dtype="string")
 OBJECTS: list[Any] = [
-    *(pd.DataFrame({**LONG, **wrong}) for wrong in ({"item": ["x"] * 4}, {"arm": ["a", None, "b", "b"]})),
+    *(pd.DataFrame({**LONG, **wrong}) for wrong in ({"item": ["x"] * 4}, {"arm": ["a", None, "b", "b"]}, {"arm": NA})),
     *(pd.DataFrame({**LONG, "value": values}) for values in (["1", "2", "3", "4"], [1, np.inf, 2, 3])),
     *(pd.DataFrame([[1, 2]], columns=["a", "a"]), pd.DataFrame({"a": [1, 2]}, index=["x", "x"])),
     *(pd.DataFrame({"a": ["good"]}), pd.DataFrame(), {}, {"a": {"x": "1"}}, {"a": [1, 2], "b": [1]}),
@@ -73,13 +79,6 @@ LAWS: list[tuple[list[float], list[float]]] = [
     *(([0.5, 1.5], [1, 1]), ([float("nan")], [1]), ([0.5], [1, 2]), ([], [])),
     *(([0.5], [0]), ([0.5], [-1]), ([0.5], [float("inf")])),
 ]
-
-
-class Uniform:
-    def rvs(self, size: int, random_state: np.random.Generator) -> np.ndarray:
-        return random_state.random(size)
-
-    mean = var = staticmethod(lambda: 0.5)
 
 
 def written(read: Callable[..., Any], content: str | bytes, name: str = "it.csv", *more: Any) -> Callable[[], Any]:
@@ -108,8 +107,14 @@ MISTAKES: dict[str, list[Callable[[], Any]]] = {
         lambda: table_of([[1]], {"arm": "model"}),
     ],
     "sources": [*(lambda source=source: parse_source(source) for source in SOURCES), lambda: parse_source("a" * 5000)],
-    "laws": [
-        *(lambda law=law: finite_arms([([0.2], [1]), law], ["fine", "bad"]) for law in LAWS),
+    "laws": [lambda law=law: finite_arms([([0.2], [1]), law], ["fine", "bad"]) for law in LAWS],
+    "instances": [
+        *(written(read_csv, "instance,arm,value\nx,a,1\ny,b,0.5\n", "it.csv", name) for name in (None, "z")),
+        *(written(read_csv, "arm,value\na,1\n", "it.csv", "x"), lambda: parse_source("example1:3", "x")),
+    ],
+    "columns": [
+        *(written(partial(read_csv, columns=names), "Date,Model,Score\nmonday,a,1\n") for names in NAMES),
+        lambda: named_pair(["arm", "won"], {"successes": "won"}, "this"),
     ],
 }
 

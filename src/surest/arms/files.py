@@ -9,17 +9,16 @@ import io
 import json
 import zlib
 from array import array
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from surest.core.protocol import FloatArray
+from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.errors import SourceError
 
 LONGEST_LINE = 2**20
@@ -35,43 +34,36 @@ Columns = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Batch:
-    """Some consecutive rows of a file."""
+    """Some consecutive rows: the texts of a file, or the values of a data frame, where a text is no number, whatever it says."""
 
     path: Path | str
     columns: Mapping[str, Sequence[Any]]
-    """The wanted columns by our names for them: the same number of texts each."""
-    above: int = 0
-    """Lines of the file before the first row."""
-    records: Sequence[Sequence[str]] = ()
-    """The records with blank lines among them."""
-    unit: ClassVar[str] = "line"
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-    def lines(self) -> Sequence[int]:
-        """The number of each row's last line in the file: quoted fields may hold line breaks."""
-        ends = accumulate((1 + sum(map(_line_breaks, record)) for record in self.records), initial=self.above)
-        return [end for end, record in zip(islice(ends, 1, None), self.records, strict=True) if record]
+    """The wanted columns by our names for them: one element per row."""
+    lines: Sequence[int]
+    """The number of each row: of its last line in a file, where quoted fields may hold line breaks; from 0 in a data frame."""
+    unit: str = "line"
 
     def place(self, row: int) -> str:
-        """The place of a row in its file, for messages."""
-        return f"{self.unit} {self.lines()[row]}"
+        """The place of a row, for messages."""
+        return f"{self.unit} {self.lines[row]}"
 
     def where(self, row: int) -> str:
         """The same with the name of the file."""
         return f"{self.path}, {self.place(row)}"
 
     def labels(self, name: str) -> list[Any]:
-        """A column of names; one that is missing is refused."""
-        found = [text.strip() for text in self.columns[name]]
+        """A column of names, those of a data frame with their types; one that is missing is refused."""
+        column = self.columns[name]
+        found = [text.strip() for text in column] if self.unit == "line" else ["" if missing(x) else x for x in column]
         if "" in found:
             raise SourceError(f"{self.where(found.index(''))}: the {name} has no name")
         return found
 
     def numbers(self, name: str) -> FloatArray:
-        """A column as numbers."""
+        """A column as numbers; NaN for what is missing in a data frame."""
         column, found = self.columns[name], array("d")
+        if self.unit == "row":
+            return numbers_of(column, lambda row: f"{self.where(row)}: {name}")
         try:
             found.extend(map(float, column))
         except ValueError:
@@ -85,58 +77,34 @@ class Batch:
         found = self.numbers(name)
         with np.errstate(invalid="ignore"):
             whole = (found >= 0) & (found < 2**53) & (found == np.floor(found))
-        if not whole.all():
-            row = int(whole.argmin())
-            raise SourceError(
-                f"{self.where(row)}: {name} {self.columns[name][row]!r} is not a whole number from 0 to 2^53"
-            )
+        self.check(whole, name, "is not a whole number from 0 to 2^53")
         return found
 
     def values(self, name: str = "value") -> FloatArray:
         """A column as finite numbers; NaN for those left empty."""
-        texts = self.columns[name]
-        if "" not in texts and not any(map(str.isspace, texts)):
-            return self._finite(name, self.numbers(name), False)
-        gaps = [not text.strip() for text in texts]
-        filled = ["nan" if gap else text for text, gap in zip(texts, gaps, strict=True)]
-        return self._finite(name, replace(self, columns={name: filled}).numbers(name), gaps)
-
-    def _finite(self, name: str, values: FloatArray, gaps: npt.ArrayLike) -> FloatArray:
-        wrong = ~np.isfinite(values) & ~np.asarray(gaps)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise SourceError(
-                f"{self.where(row)}: {name} {self.columns[name][row]!r} is not a finite number; leave it empty where nothing "
-                "was evaluated"
-            )
-        return values
-
-
-class FrameBatch(Batch):
-    """All rows of a data frame, counted from 0. Labels keep their types, and a text is no number, whatever it says."""
-
-    unit = "row"
-
-    def lines(self) -> Sequence[int]:
-        """The number of each row."""
-        return range(len(self))
-
-    def labels(self, name: str) -> list[Any]:
-        """A column of names; one that is missing is refused."""
-        found = list(self.columns[name])
-        missing = next((row for row, label in enumerate(found) if label is None or label != label or label == ""), None)
-        if missing is not None:
-            raise SourceError(f"{self.where(missing)}: the {name} has no name")
+        column = self.columns[name]
+        if self.unit == "row":
+            found = self.numbers(name)
+            gaps = np.isnan(found)
+        else:
+            gaps = np.array([not text.strip() for text in column])
+            filled = ["nan" if gap else text for text, gap in zip(column, gaps.tolist(), strict=True)]
+            found = replace(self, columns={name: filled}).numbers(name)
+        self.check(
+            np.isfinite(found) | gaps, name, "is not a finite number; leave it empty where nothing was evaluated"
+        )
         return found
 
-    def numbers(self, name: str) -> FloatArray:
-        """A column as numbers; NaN for what is missing."""
-        return numbers_of(self.columns[name], lambda row: f"{self.where(row)}: {name}")
+    def check(self, right: BoolArray, name: str, wrong: str) -> None:
+        """Refuse the first value of a column that is not right."""
+        if not right.all():
+            row = int(right.argmin())
+            raise SourceError(f"{self.where(row)}: {name} {self.columns[name][row]!r} {wrong}")
 
-    def values(self, name: str = "value") -> FloatArray:
-        """A column as finite numbers; NaN for what is missing."""
-        found = self.numbers(name)
-        return self._finite(name, found, np.isnan(found))
+
+def missing(value: Any) -> bool:
+    """Whether an object is None, NaN, or what pandas calls NA and NaT."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def numbers_of(values: Any, where: Callable[[int], str]) -> FloatArray:
@@ -150,12 +118,23 @@ def numbers_of(values: Any, where: Callable[[int], str]) -> FloatArray:
         return array.astype(float)
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values):
-        if value is not None and type(value).__name__ not in ("NAType", "NaTType"):
+        if not missing(value):
             try:
                 numbers[row] = "" if isinstance(value, str | bytes) else value  # a text is none
             except (TypeError, ValueError):
                 raise SourceError(f"{where(row)} {value!r} is not a number") from None
     return numbers
+
+
+def codes(labels: Sequence[Hashable], seen: dict[Any, int]) -> IntArray:
+    """Where each label stands among those seen so far, in the order of first appearance; new ones are added.
+
+    >>> codes(["b", "a", "b"], {"a": 0})
+    array([1, 0, 1])
+    """
+    for label in dict.fromkeys(labels):
+        seen.setdefault(label, len(seen))
+    return np.fromiter(map(seen.__getitem__, labels), np.int64, len(labels))
 
 
 def is_log(path: str | Path) -> bool:
@@ -180,42 +159,52 @@ def is_frame(data: Any) -> bool:
     return hasattr(data, "columns") and hasattr(data, "dtypes")
 
 
-class CsvFile:
-    """A CSV file with a header, gzipped or not, opened once: its columns are known before it is said which are read.
+class Rows:
+    """The rows of a CSV file, gzipped or not, or of a data frame. Their columns are known before it is said which are read.
 
-    With `growing`, a last line without an end is left for later: another program may be writing it.
+    A file is opened once. With `growing`, a last line without an end is left for later: another program may be writing it.
     """
 
-    def __init__(self, path: Path, growing: bool = False) -> None:
-        self.path: Path | str = path
-        self.growing, self.header = growing, f"{path}, line 1"
+    def __init__(self, table: Any, growing: bool = False) -> None:
+        self.frame = table if is_frame(table) else None
+        self.path: Path | str = "the DataFrame" if self.frame is not None else Path(table)
+        self.growing = growing
         self.unfinished = False
         """Whether the last line had no end, once all is read."""
-        self._file = _opened(path)
+        self.written: list[Any]
+        """The names of all columns, none where a file is empty …"""
+        self.names: list[str]
+        """… and as they are compared."""
+        if self.frame is not None:
+            self.header, self.written = self.path, list(table.columns)
+            self.names = [str(name).strip().lower() for name in self.written]
+            if len(set(self.names)) < len(set(self.written)):
+                self.names = list(map(str, self.written))
+            return
+        self.header, self._file = f"{table}, line 1", _opened(Path(table))
         self._reader = csv.reader(self._lines(), strict=True)
         try:
-            self.written: list[Any] = [name.strip() for name in next(filter(None, self._reader), [])]
-        except csv.Error as error:
+            self.written = [name.strip() for name in next(filter(None, self._reader), [])]
+        except (csv.Error, SourceError) as error:
             self._file.close()
-            raise SourceError(f"{path}, line {self._reader.line_num}: {error}") from None
-        except SourceError:
-            self._file.close()
-            raise
+            if isinstance(error, SourceError):
+                raise
+            raise SourceError(f"{table}, line {self._reader.line_num}: {error}") from None
         self.names = [name.lower() for name in self.written]
-        """The names of all columns, as they are compared; `written` has them as they are. None where a file is empty."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        if self.frame is None:
+            self._file.close()
 
     def _lines(self) -> Iterator[str]:
         self.unfinished = yield from lines_in(self._file, Path(self.path), self.growing)
 
-    def keys(self, count: int) -> Sequence[Any]:
-        """What rows are called that have no column of names."""
-        return range(count)
+    def index(self, count: int) -> Sequence[Any]:
+        """What rows are called that have no column of names: by the index of pandas, else by numbers."""
+        return list(getattr(self.frame, "index", range(count)))
 
     def batches(
         self, needed: tuple[str, ...], optional: tuple[str, ...] = (), columns: Columns | None = None
@@ -261,51 +250,39 @@ class CsvFile:
                 )
 
     def _read(self, at: dict[str, int]) -> Iterator[Batch]:
-        reader, width, more = self._reader, len(self.names), True
+        if self.frame is not None:
+            whole = {name: list(self.frame[self.written[place]]) for name, place in at.items()}
+            yield Batch(self.path, whole, range(len(self.frame)), "row")
+            return
+        more = True
         while more:
-            above, records, error = reader.line_num, list[list[str]](), None
-            try:
-                records.extend(islice(reader, ROWS))
-            except csv.Error as found:  # the records before it come first: one of them may be wrong too
-                error = SourceError(f"{self.path}, line {reader.line_num}: {found}")
-            yield from self._batch(records, at, width, above)
-            if error is not None:
-                raise error from None
-            more = bool(records)
+            rows, lines, problem = self._records()
+            more = bool(rows) and not problem
+            if not all(rows):
+                there = [place for place, row in enumerate(rows) if row]
+                rows, lines = [rows[place] for place in there], [lines[place] for place in there]
+            if rows:
+                columns = list(zip(*rows, strict=True))
+                yield Batch(self.path, {name: columns[place] for name, place in at.items()}, lines)
+            if problem:  # the rows before it come first: one of them may be wrong too
+                raise SourceError(f"{self.path}, {problem}")
 
-    def _batch(self, records: list[list[str]], at: dict[str, int], width: int, above: int) -> Iterator[Batch]:
-        rows = records if all(records) else [record for record in records if record]
-        if set(map(len, rows)) - {width}:
-            wrong = next(i for i, record in enumerate(records) if record and len(record) != width)
-            yield from self._batch(records[:wrong], at, width, above)
-            place = Batch(self.path, {}, above, records[: wrong + 1])
-            raise SourceError(
-                f"{self.path}, line {place.lines()[-1]}: {len(records[wrong])} fields where the header has {width}"
-            )
-        if rows:
-            columns = list(zip(*rows, strict=True))
-            yield Batch(self.path, {name: columns[place] for name, place in at.items()}, above, records)
-
-
-class Frame(CsvFile):
-    """A data frame of pandas or polars, read as a file is."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame, self.written = frame, list(frame.columns)
-        self.path = self.header = "the DataFrame"
-        self.growing = self.unfinished = False
-        lower = [str(name).strip().lower() for name in self.written]
-        self.names = lower if len(set(lower)) == len(set(self.written)) else list(map(str, self.written))
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def keys(self, count: int) -> Sequence[Any]:
-        """The index of pandas, else numbers."""
-        return list(getattr(self._frame, "index", range(count)))
-
-    def _read(self, at: dict[str, int]) -> Iterator[Batch]:
-        yield FrameBatch(self.path, {name: list(self._frame[self.written[place]]) for name, place in at.items()})
+    def _records(self) -> tuple[list[list[str]], Sequence[int], str]:
+        """The next rows, some of them blank, the number of the last line of each, and what is wrong with the row below them."""
+        reader, width, above, problem = self._reader, len(self.names), self._reader.line_num, ""
+        rows = list[list[str]]()
+        try:
+            rows.extend(islice(reader, ROWS))
+        except csv.Error as error:
+            problem = f"line {reader.line_num}: {error}"
+        lines: Sequence[int] = range(above + 1, reader.line_num + 1)
+        if len(lines) != len(rows):  # quoted fields may hold line breaks
+            lines = list(accumulate((1 + sum(map(_line_breaks, row)) for row in rows), initial=above))[1:]
+        if set(map(len, rows)) - {0, width}:
+            wrong = next(place for place, row in enumerate(rows) if len(row) not in (0, width))
+            problem = f"line {lines[wrong]}: {len(rows[wrong])} fields where the header has {width}"
+            rows, lines = rows[:wrong], lines[:wrong]
+        return rows, lines, problem
 
 
 def _wanted(path: Path | str, names: list[str], needed: tuple[str, ...], optional: tuple[str, ...]) -> str:
@@ -334,7 +311,10 @@ def lines_in(file: BinaryIO, path: Path, growing: bool = False) -> Generator[str
     """The lines of a file that is open, with their ends. Returns whether the last one has none; left out if `growing`."""
     rest, line, encoding, more = b"", 1, "utf-8-sig", True
     while more:
-        piece = _read(file, path)
+        try:
+            piece = file.read(CHUNK)
+        except (OSError, EOFError, zlib.error) as error:
+            raise SourceError(f"{path} cannot be read: {error}") from None
         whole, end, rest = (rest + piece).rpartition(b"\n")
         block, more = whole + end, bool(piece)
         if not more and not growing:
@@ -387,13 +367,6 @@ def _opened(path: Path) -> BinaryIO:
     unpacked = gzip.GzipFile(fileobj=file)
     unpacked.myfileobj = file  # type: ignore[assignment]  # to be closed with it
     return unpacked  # type: ignore[return-value]
-
-
-def _read(file: BinaryIO, path: Path) -> bytes:
-    try:
-        return file.read(CHUNK)
-    except (OSError, EOFError, zlib.error) as error:
-        raise SourceError(f"{path} cannot be read: {error}") from None
 
 
 def _line_breaks(text: str) -> int:
@@ -461,7 +434,7 @@ def _of_json(path: Path, key: str | None, growing: bool) -> Iterator[tuple[int, 
 
 
 def _of_rows(path: Path, key: str | None) -> Iterator[tuple[int, Item]]:
-    with CsvFile(path) as file:
+    with Rows(path) as file:
         names = file.names
         found = key.strip().lower() if key is not None else next((name for name in KEYS if name in names), None)
         if found is None and len(names) == 1:
@@ -472,7 +445,7 @@ def _of_rows(path: Path, key: str | None) -> Iterator[tuple[int, Item]]:
                 "Say which one names an item: key=…"
             )
         for batch in file.batches(tuple(names)):
-            for number, row in zip(batch.lines(), zip(*batch.columns.values(), strict=True), strict=True):
+            for number, row in zip(batch.lines, zip(*batch.columns.values(), strict=True), strict=True):
                 fields = dict(zip(batch.columns, row, strict=True))
                 name = fields[str(found)].strip()
                 if not name:

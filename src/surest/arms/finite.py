@@ -91,9 +91,7 @@ def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Seq
     >>> arms.means
     array([0.5 , 0.52])
     """
-    names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(laws)))
-    if len(names) != len(laws):
-        raise SourceError(f"{len(laws)} arms but {len(names)} labels; give one label for each arm")
+    names = _named(labels, len(laws))
     values, probabilities, start = [], [], [0]
     for arm, (support, weights) in zip(names, laws, strict=True):
         v, w = np.atleast_1d(np.asarray(support, float)), np.atleast_1d(np.asarray(weights, float))
@@ -119,6 +117,13 @@ def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Seq
     )
 
 
+def _named(labels: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    names = tuple(map(str, range(n))) if labels is None else tuple(labels)
+    if len(names) != n:
+        raise SourceError(f"{n} arms but {len(names)} labels; give one label for each arm")
+    return names
+
+
 def bernoulli(means: npt.ArrayLike, labels: Sequence[str] | None = None) -> FiniteArms:
     """Arms that pay 1 with the given probabilities, otherwise 0.
 
@@ -128,9 +133,7 @@ def bernoulli(means: npt.ArrayLike, labels: Sequence[str] | None = None) -> Fini
     p = np.atleast_1d(np.asarray(means, float))
     if not ((p >= 0) & (p <= 1)).all():
         raise SourceError(f"Bernoulli means {p.tolist()} must lie in [0, 1]")
-    names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(p)))
-    if len(names) != len(p):
-        raise SourceError(f"{len(p)} arms but {len(names)} labels; give one label for each arm")
+    names = _named(labels, len(p))
     mass = np.column_stack([1 - p, p])
     there = mass > 0  # a sure reward is one atom
     start = np.append(0, np.cumsum(there.sum(1))).astype(np.int64)
@@ -144,13 +147,7 @@ def recorded(rewards: Mapping[str, npt.ArrayLike] | Sequence[npt.ArrayLike]) -> 
     array([0.75 , 0.375])
     """
     named = rewards if isinstance(rewards, Mapping) else {str(i): r for i, r in enumerate(rewards)}
-    laws = []
-    for label, values in named.items():
-        array = np.atleast_1d(np.asarray(values, float))
-        if array.ndim != 1 or not array.size or not ((array >= 0) & (array <= 1)).all():
-            raise SourceError(f"arm {label!r}: recorded rewards must be a list of numbers in [0, 1], at least one")
-        laws.append((array, np.ones_like(array)))
-    return finite_arms(laws, list(named))
+    return finite_arms([(values, np.ones(np.shape(values))) for values in named.values()], list(named))
 
 
 class FiniteSimulation:
@@ -170,9 +167,11 @@ class FiniteSimulation:
         wanted = zip(request.arms.tolist(), request.times.tolist(), strict=True)
         match request.statistic:
             case Statistic.MEAN:
-                return np.array([self._mean(arm, times) for arm, times in wanted])
+                return np.array([_mean_of(self._draws.of(arm), times, *self.arms.law(arm)) for arm, times in wanted])
             case Statistic.PAIRS:
-                return np.array([self._pair_mean(arm, times // 2) for arm, times in wanted])
+                return np.array(
+                    [_mean_of(self._draws.of(arm), times // 2, *self._pair_law(arm)) for arm, times in wanted]
+                )
             case Statistic.ATOMS:
                 return atoms_of([self._atoms(arm, times) for arm, times in wanted])
             case Statistic.REWARDS:
@@ -195,14 +194,6 @@ class FiniteSimulation:
         there = counts > 0
         ends = np.append(0, there.cumsum())
         return Atoms(ends[offset], values[there], counts[there])
-
-    def _mean(self, arm: int, times: int) -> float:
-        values, probabilities = self.arms.law(arm)
-        return _mean_of(self._draws.of(arm), times, values, probabilities)
-
-    def _pair_mean(self, arm: int, pairs: int) -> float:
-        values, probabilities = self._pair_law(arm)
-        return _mean_of(self._draws.of(arm), pairs, values, probabilities)
 
     def _atoms(self, arm: int, times: int) -> tuple[FloatArray, IntArray]:
         values, probabilities = self.arms.law(arm)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns, CsvFile, Frame, is_frame, text_lines
+from surest.arms.files import Columns, Rows, is_frame, text_lines
 from surest.arms.order import check_order
 from surest.core.duels import TIES, VERSUS, pair_number
 from surest.core.protocol import FloatArray
@@ -75,14 +75,13 @@ def games_of(source: Any, columns: Columns | None = None, shuffle: int | None = 
             return _gathered(duels, tests, notes, shuffle=shuffle)
         if path.name.lower().removesuffix(".gz").endswith(".pgn"):
             return _pgn(path, shuffle)
-        with CsvFile(path) as file:
-            return _table(file, columns, shuffle)
-    if is_frame(source):
-        return _table(Frame(source), columns, shuffle)
-    return _gathered(((f"duel {i}", *row) for i, row in enumerate(source)), shuffle=shuffle)
+    elif not is_frame(source):
+        return _gathered(((f"duel {i}", *row) for i, row in enumerate(source)), shuffle=shuffle)
+    with Rows(source) as rows:
+        return _table(rows, columns, shuffle)
 
 
-def _table(file: CsvFile, columns: Columns | None, shuffle: int | None) -> Games:
+def _table(file: Rows, columns: Columns | None, shuffle: int | None) -> Games:
     """Duels from a file that is open, or from a data frame."""
     calls = {name: (columns or {}).get(name, name).lower() for name in ("score", "winner")}
     last = "winner" if calls["score"] not in file.names and calls["winner"] in file.names else "score"
@@ -93,7 +92,7 @@ def _table(file: CsvFile, columns: Columns | None, shuffle: int | None) -> Games
         for batch in file.batches(("first", "second", last), ("item",), known):
             items.extend(batch.columns.get("item", ()))
             three = batch.labels("first"), batch.labels("second"), batch.columns[last]
-            for line, row in zip(batch.lines(), zip(*three, strict=True), strict=True):
+            for line, row in zip(batch.lines, zip(*three, strict=True), strict=True):
                 yield f"{file.path}, {batch.unit} {line}", *row
 
     return _gathered(rows(), items, shuffle=shuffle)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns, CsvFile, Frame, is_frame
+from surest.arms.files import Columns, Rows, is_frame
 from surest.arms.finite import FiniteArms, recorded
 from surest.arms.recorded import InOrder, chosen, in_order, laws_in, open_files
 from surest.arms.tables import Table, table_in
-from surest.arms.totals import NEEDED, Totals, totals_in, totals_of
+from surest.arms.totals import NEEDED, Totals, named_pair, totals_in, totals_of
 from surest.core.problem import labels_of
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
@@ -140,10 +140,10 @@ def _named(arms: Any) -> tuple[tuple[Any, ...], list[Any]]:
 
 
 def read_source(
-    path: str | Path, columns: Columns | None = None, *, bounds: tuple[float, float], clip: bool = False,
+    table: Any, columns: Columns | None = None, *, bounds: tuple[float, float], clip: bool = False,
     instance: str | None = None, resample: bool = False, counts: bool = True, growing: bool = False, add: bool = False,
 ) -> Totals | InOrder | FiniteArms:  # fmt: skip
-    """What a file holds, told by the names of its columns: totals, rewards in order, or a law to draw from. It is opened once.
+    """What a file or a data frame holds, by the names of its columns: totals, rewards in order, or a law. A file is opened once.
 
     A law it is if `resample` says so, or by a column of `counts`. A folder holds rewards in order. Totals `add` up the rows of an
     arm; rewards lie within the bounds unless those that do not are to be clipped.
@@ -155,15 +155,15 @@ def read_source(
     ...     read_source(file.name, bounds=(0, 1)).means
     array([1.])
     """
-    place, within = Path(path), None if clip else bounds
-    if place.is_dir() and not resample:
-        return in_order(open_files(place, growing), path, instance, columns, within)
-    with CsvFile(place, growing) as file:
-        if (totals := totals_in(file, columns, add=add)) is not None:
+    within = None if clip else bounds
+    if not is_frame(table) and Path(table).is_dir() and not resample:
+        return in_order(open_files(Path(table), growing), table, instance, columns, within)
+    with Rows(table, growing) as rows:
+        if (totals := totals_in(rows, columns, add=add)) is not None:
             return totals
-        if resample or (counts and (columns or {}).get("count", "count").strip().lower() in file.names):
-            return chosen(laws_in(file, bounds, columns), instance, path)
-        return in_order([file], path, instance, columns, within)
+        if resample or (counts and (columns or {}).get("count", "count").strip().lower() in rows.names):
+            return chosen(laws_in(rows, bounds, columns), instance, rows.path)
+        return in_order([rows], rows.path, instance, columns, within)
 
 
 def read_law(path: str | Path, scale: Scale, columns: Columns | None = None) -> Table | Totals | FiniteArms:
@@ -178,7 +178,7 @@ def read_law(path: str | Path, scale: Scale, columns: Columns | None = None) -> 
     ...     read_law(file.name, Scale()).labels
     ('terse', 'polite')
     """
-    with CsvFile(Path(path)) as file:
+    with Rows(path) as file:
         if (totals := totals_in(file, columns)) is not None:
             return totals
         arm, item = ((columns or {}).get(name, name).strip().lower() for name in ("arm", "item"))
@@ -189,15 +189,14 @@ def read_law(path: str | Path, scale: Scale, columns: Columns | None = None) -> 
 
 def _read(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> tuple[Any, str | None]:
     """Arms from a CSV file or a data frame, and a column of it that may name items."""
-    found: Totals | InOrder | FiniteArms | None
-    if isinstance(table, str | Path):
-        if not Path(table).exists():
-            raise SourceError(f"arms are {str(table)!r}, which does not exist; give a CSV file, functions or arrays")
-        found = read_source(table, columns, bounds=(scale.low, scale.high), resample=resample, counts=False)
-    else:
-        found = _in_frame(Frame(table), columns)
-    if found is None:
+    framed = is_frame(table)
+    if not framed and not Path(table).exists():
+        raise SourceError(f"arms are {str(table)!r}, which does not exist; give a CSV file, functions or arrays")
+    if framed and not columns and _has_a_column_for_each_arm(Rows(table)):
         return _wide(table), None
+    found = read_source(
+        table, columns, bounds=(scale.low, scale.high), clip=framed, resample=resample and not framed, counts=False
+    )
     if isinstance(found, FiniteArms):
         return Simulated(found.labels, _good_side(found, scale), resampled=True), None
     if isinstance(found, Totals):
@@ -205,22 +204,19 @@ def _read(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> 
     return {label: np.asarray(numbers) for label, numbers in found.numbers.items()}, found.column
 
 
-def _in_frame(frame: Frame, columns: Columns | None) -> Totals | InOrder | None:
-    """Totals, or a row for each reward; None for a column for each arm."""
-    if (totals := totals_in(frame, columns)) is not None:
-        return totals
-    if columns or {"arm", "value"} <= set(frame.names):
-        return in_order([frame], str(frame.path), columns=columns)
+def _has_a_column_for_each_arm(frame: Rows) -> bool:
+    if {"arm", "value"} <= set(frame.names) or named_pair(frame.names, None, str(frame.path)) is not None:
+        return False
     if {"arm", "item"} & set(frame.names):
         raise UsageError(
             f"a data frame with the columns {', '.join(frame.names)}: recorded rewards need arm and value, totals arm, successes "
             "and trials, or columns={'arm': …, 'value': …}; arms on a list of items go to surest.evaluate"
         )
-    return None
+    return True
 
 
 def _wide(frame: Any) -> dict[Any, FloatArray]:
-    """The rewards of a data frame with a column for each arm."""
+    """The rewards of a data frame with a column for each arm. Gaps are allowed at the end of a column, for arms with fewer."""
     found = {}
     for name in frame.columns:
         values = np.asarray(frame[name])
@@ -229,21 +225,17 @@ def _wide(frame: Any) -> dict[Any, FloatArray]:
                 f"column {name!r} of the data frame holds no numbers; a frame has a column for each arm, and no others, or a row "
                 "for each reward: columns={'arm': …, 'value': …}"
             )
-        found[name] = _without_end(name, values) if values.dtype.kind == "f" else values
+        if values.dtype.kind == "f":
+            values = values[: np.flatnonzero(~np.isnan(values)).max(initial=-1) + 1]
+            if np.isnan(values).any():
+                gap = int(np.isnan(values).argmax())
+                raise RewardError(
+                    f"column {name!r} of the data frame has no number in row {gap} (counted from 0) and numbers below it. A "
+                    "missing reward cannot be counted: fill it, or leave such rows out. Gaps at the end of a column are allowed, "
+                    "for arms with fewer rewards"
+                )
+        found[name] = values
     return found
-
-
-def _without_end(name: Any, values: FloatArray) -> FloatArray:
-    """A column without the gaps at its end, which columns of unequal length have. Elsewhere a gap is a reward that is missing."""
-    there = np.flatnonzero(~np.isnan(values))
-    rewards: FloatArray = values[: there[-1] + 1 if len(there) else 0]
-    if np.isnan(rewards).any():
-        raise RewardError(
-            f"column {name!r} of the data frame has no number in row {int(np.isnan(rewards).argmax())} (counted from 0) and "
-            "numbers below it. A missing reward cannot be counted: fill it, or leave such rows out. Gaps at the end of a column "
-            "are allowed, for arms with fewer rewards"
-        )
-    return rewards
 
 
 def _check_call(label: Any, function: Callable[..., Any], wants: str, *, sync: bool = False) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns, Frame, is_frame, is_log, read_items
-from surest.arms.tables import read_scores, scores_in, table_of
+from surest.arms.files import Columns, is_frame, is_log, read_items
+from surest.arms.tables import read_scores, table_of
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
 
@@ -81,8 +81,8 @@ def pair_of(
             raise UsageError(
                 f"these logs hold the runs {runs}; give a log for each side, or a folder and two of them as arms"
             )
-        for side, label, row in zip(logs, read.labels, read.values.tolist(), strict=True):
-            sources[side] = {item: value for item, value in zip(read.items, row, strict=True) if value == value}
+        for side, label, row in zip(logs, read.labels, read.rows, strict=True):
+            sources[side] = {item: value for item, value in row.items() if value == value}
             names[side] = str(label) if len(logs) == 2 else names[side]
         notes = read.notes
     first = _scores(sources[0], SIDES[0], columns, items)
@@ -98,7 +98,7 @@ def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Ha
     if isinstance(source, str | Path):
         return _from_file(source, columns, listed)
     if is_frame(source):
-        return scores_in(Frame(source), columns)
+        return read_scores(source, columns)
     if hasattr(source, "to_dict"):  # a Series
         if not source.index.is_unique:
             raise SourceError(f"{name} has an item twice in its index; an item has one value")
@@ -107,8 +107,7 @@ def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Ha
         raise SourceError(f"{name} is {source!r:.60}; give a file, {{item: value}}, a Series or a list of numbers")
     if len(source) == 0:
         return {}
-    table = table_of({name: source})
-    return dict(zip(table.items, table.values[0].tolist(), strict=True))
+    return table_of({name: source}).rows[0]
 
 
 def older_rows(
@@ -130,7 +129,7 @@ def older_rows(
                 raise
             rows.append(_scores(source, "history", columns, None))
         else:
-            rows += [dict(zip(table.items, row, strict=True)) for row in table.values.tolist()]
+            rows += table.rows
     return np.array([[row.get(item, np.nan) for item in items] for row in rows]).reshape(len(rows), len(items))
 
 
@@ -163,7 +162,7 @@ def pair_in(
     rows = [row_of(whole.labels, label) for label in (baseline, candidate)]
     if rows[0] == rows[1]:
         raise UsageError(f"{baseline!r} is both the baseline and the candidate; give two arms")
-    first, second = (dict(zip(whole.items, whole.values[row].tolist(), strict=True)) for row in rows)
+    first, second = (whole.rows[row] for row in rows)
     return Pair((str(baseline), str(candidate)), (first, second), whole.items, notes=whole.notes)
 
 

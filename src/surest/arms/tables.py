@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import KEYS, Batch, Columns, CsvFile, Frame, is_frame, is_log, numbers_of, read_items
+from surest.arms.files import KEYS, Columns, Rows, codes, is_frame, is_log, numbers_of, read_items
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 
@@ -40,6 +40,11 @@ class Table:
     def complete(self) -> bool:
         """Whether there are no gaps."""
         return not np.isnan(self.values).any()
+
+    @property
+    def rows(self) -> list[dict[Hashable, float]]:
+        """Each arm's value on each item."""
+        return [dict(zip(self.items, row, strict=True)) for row in self.values.tolist()]
 
 
 def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = None, common: bool = True) -> Table:
@@ -74,7 +79,7 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
     if scorer is not None:
         raise SourceError("scorer applies to evaluation logs only; these are not logs")
     if is_frame(data):
-        return table_in(Frame(data), columns)
+        return read_table(data, columns)
     if columns:
         raise SourceError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {type(data).__name__}")
     if isinstance(data, Mapping):
@@ -82,43 +87,52 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
     return _of_array(data)
 
 
-def read_table(path: str | Path, columns: Columns | None = None) -> Table:
-    """A table from a CSV file with one row per cell, in any order, or with a column for each arm and a row for each item.
+def read_table(data: Any, columns: Columns | None = None) -> Table:
+    """A table from a CSV file or a data frame: one row per cell, in any order, or a column for each arm and a row for each item.
 
     An empty value is a gap.
     """
-    with CsvFile(Path(path)) as file:
+    with Rows(data) as file:
         return table_in(file, columns)
 
 
-def table_in(file: CsvFile, columns: Columns | None) -> Table:
+def table_in(file: Rows, columns: Columns | None) -> Table:
     """The table of a file that is open, or of a data frame."""
     wide = _wide(file, dict(columns or {}))
     return _long(file, columns) if wide is None else wide
 
 
-def _long(file: CsvFile, columns: Columns | None) -> Table:
+def _long(file: Rows, columns: Columns | None) -> Table:
     arms, items = dict[Hashable, int](), dict[Hashable, int]()
-    parts: list[tuple[IntArray, IntArray, FloatArray]] = []
-    batches: list[Batch] = []
+    parts: list[tuple[IntArray, IntArray, FloatArray, IntArray]] = []
     spent: list[FloatArray] = []
     priced = () if "cost" in (columns or {}).values() else ("cost",)
     for batch in file.batches(NEEDED, priced, columns):
-        parts.append((_places(batch, "arm", arms), _places(batch, "item", items), batch.values()))
+        places = codes(batch.labels("arm"), arms), codes(batch.labels("item"), items)
+        parts.append((*places, batch.values(), np.array(batch.lines)))
         if "cost" in batch.columns:
             spent.append(batch.values("cost"))
-        batches.append(replace(batch, columns={"arm": batch.columns["arm"]}))  # of the rest, nothing is needed
     if not parts:
         raise SourceError(f"{file.path} holds no values; it needs a header and at least one row (arm,item,value)")
-    rows, cols, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    ends = np.cumsum([len(batch) for batch in batches])
-
-    def place(row: int) -> str:
-        part = int(np.searchsorted(ends, row, "right"))
-        return batches[part].place(row - int(ends[part]))  # counted from the part's end
-
-    table = _filled(tuple(arms), tuple(items), (rows, cols, values), place, file.path)
-    return with_costs(table, rows, np.concatenate(spent)) if spent else table
+    rows, cols, values, lines = (np.concatenate(part) for part in zip(*parts, strict=True))
+    _check_size(len(arms), len(items))
+    there = np.flatnonzero(~np.isnan(values))
+    cell = rows[there] * len(items) + cols[there]
+    order = np.argsort(cell, kind="stable")
+    again = np.flatnonzero(np.diff(cell[order]) == 0)
+    if len(again):
+        later = there[order[again + 1]]
+        first = int(later.argmin())
+        one, two = int(there[order[again[first]]]), int(later[first])
+        arm, item = list(arms)[rows[two]], list(items)[cols[two]]
+        raise SourceError(
+            f"{file.path}, {batch.unit} {lines[two]}: arm {arm!r} on item {item!r} is given as {values[two]:g}, but {batch.unit} "
+            f"{lines[one]} gave {values[one]:g} already; a cell has one value (take the mean of repeated evaluations first)"
+        )
+    table = np.full(len(arms) * len(items), np.nan)
+    table[cell] = values[there]
+    found = Table(tuple(arms), tuple(items), table.reshape(len(arms), len(items)))
+    return with_costs(found, rows, np.concatenate(spent)) if spent else found
 
 
 def with_costs(table: Table, rows: IntArray, costs: FloatArray, unit: str = "") -> Table:
@@ -137,9 +151,9 @@ SCORES = {"score", "scores", "reward", "result", "correct", "accuracy", "metric"
 """Names of a column of scores, each of another arm: such a file is not taken for one with a column for each arm."""
 
 
-def _wide(file: CsvFile, columns: dict[str, str]) -> Table | None:
+def _wide(file: Rows, columns: dict[str, str]) -> Table | None:
     """The table of a file with a column for each arm; None where it has one row per cell."""
-    names, written, is_file = file.names, file.written, not isinstance(file, Frame)
+    names, written, is_file = file.names, file.written, file.frame is None
     item = columns.get("item")
     if {"arm", "value"} & set(names) or set(columns) - {"item"} or len(names) < 1 + is_file:
         return None
@@ -161,7 +175,7 @@ def _wide(file: CsvFile, columns: dict[str, str]) -> Table | None:
             three = wrong[:1] + [found or wrong[-1]] if wrong else written[:2]
             raise SourceError(_which_way(file.path, written, three))
         return None
-    keys = file.keys(len(values[written[0]])) if found is None else values[found]
+    keys = file.index(len(values[written[0]])) if found is None else values[found]
     return _of_rows(tuple(arms), tuple(keys), [column for column in arms.values() if column is not None])
 
 
@@ -212,34 +226,31 @@ def _item_column(
     return found
 
 
-def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bool = False) -> dict[Hashable, float]:
-    """The scores of a single arm, from a CSV file with one row per item, or from lines of JSON. An empty value or null is a gap.
+def read_scores(source: Any, columns: Columns | None = None, *, growing: bool = False) -> dict[Hashable, float]:
+    """The scores of a single arm: a CSV file or a data frame with one row per item, or lines of JSON. An empty value is a gap.
 
-    With `growing`, a last line without an end is left for later: another program may be writing it.
+    The index of a data frame may name the items. With `growing`, a last line without an end is left for later: another program
+    may be writing it.
     """
-    place = Path(path)
-    if place.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
-        return _scores_of_lines(place, dict(columns or {}), growing)
-    with CsvFile(place, growing) as file:
-        return scores_in(file, columns)
-
-
-def scores_in(file: CsvFile, columns: Columns | None) -> dict[Hashable, float]:
-    """The scores of a single arm from a file that is open, or from a data frame, whose index may name the items."""
+    given = dict(columns or {})
+    if not is_frame(source) and str(source).lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
+        return _scores_of_lines(Path(source), given, growing)
     found, lines = dict[Hashable, float](), dict[Hashable, int]()
-    indexed = isinstance(file, Frame) and (columns or {}).get("item", "item").strip().lower() not in file.names
-    own = {name: theirs for name, theirs in (columns or {}).items() if name != "item" or not indexed}
-    for batch in file.batches(("value",) if indexed else ("item", "value"), (), own):
-        names = file.keys(len(batch)) if indexed else batch.labels("item")
-        for name, value, line in zip(names, batch.values().tolist(), batch.lines(), strict=True):
-            if value == value and lines.setdefault(name, line) != line:
-                raise SourceError(
-                    f"{file.path}, {batch.unit} {line}: item {name!r} has a value in {batch.unit} {lines[name]} already; an item "
-                    "has one value (take the mean of repeated evaluations first; two arms of one file: --baseline A "
-                    "--candidate B)"
-                )
-            if value == value or name not in found:  # a gap may be filled further down
-                found[name] = value
+    with Rows(source, growing) as file:
+        indexed = file.frame is not None and given.get("item", "item").strip().lower() not in file.names
+        if indexed:
+            given.pop("item", None)
+        for batch in file.batches(("value",) if indexed else ("item", "value"), (), given):
+            names = file.index(len(batch.lines)) if indexed else batch.labels("item")
+            for name, value, line in zip(names, batch.values().tolist(), batch.lines, strict=True):
+                if value == value and lines.setdefault(name, line) != line:
+                    raise SourceError(
+                        f"{file.path}, {batch.unit} {line}: item {name!r} has a value in {batch.unit} {lines[name]} already; an "
+                        "item has one value (take the mean of repeated evaluations first; two arms of one file: --baseline A "
+                        "--candidate B)"
+                    )
+                if value == value or name not in found:  # a gap may be filled further down
+                    found[name] = value
     return found
 
 
@@ -253,37 +264,6 @@ def _scores_of_lines(path: Path, columns: dict[str, str], growing: bool) -> dict
             raise SourceError(f"{path}: the value of item {item.key!r} is NaN; write null where nothing was evaluated")
         (found[item.key],) = _numbers([item.value[name]], f"{path}, item {item.key!r}").tolist()
     return found
-
-
-def _places(batch: Batch, name: str, seen: dict[Hashable, int]) -> IntArray:
-    """Where each label of a column stands in the order of first appearance."""
-    labels = batch.labels(name)
-    for label in dict.fromkeys(labels):
-        seen.setdefault(label, len(seen))
-    return np.fromiter(map(seen.__getitem__, labels), np.int64, len(labels))
-
-
-def _filled(
-    labels: tuple[Hashable, ...], items: tuple[Hashable, ...], cells: tuple[IntArray, IntArray, FloatArray],
-    place: Callable[[int], str], source: Path | str,
-) -> Table:  # fmt: skip
-    _check_size(len(labels), len(items))
-    rows, cols, values = cells
-    there = np.flatnonzero(~np.isnan(values))
-    cell = rows[there] * len(items) + cols[there]
-    order = np.argsort(cell, kind="stable")
-    again = np.flatnonzero(np.diff(cell[order]) == 0)
-    if len(again):
-        later = there[order[again + 1]]
-        first = int(later.argmin())
-        one, two = int(there[order[again[first]]]), int(later[first])
-        raise SourceError(
-            f"{source}, {place(two)}: arm {labels[rows[two]]!r} on item {items[cols[two]]!r} is given as {values[two]:g}, but "
-            f"{place(one)} gave {values[one]:g} already; a cell has one value (take the mean of repeated evaluations first)"
-        )
-    table = np.full(len(labels) * len(items), np.nan)
-    table[cell] = values[there]
-    return Table(labels, items, table.reshape(len(labels), len(items)))
 
 
 def _check_size(arms: int, items: int) -> None:

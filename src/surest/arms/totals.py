@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surest.arms.files import Columns, CsvFile
+from surest.arms.files import Columns, Rows
 from surest.core.protocol import Atoms, IntArray, Pull, atoms_of
 from surest.core.scale import Scale
 from surest.errors import SourceError
@@ -105,7 +105,7 @@ def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> di
 _COLUMNS = "columns={'successes': …, 'trials': …} in Python"
 
 
-def totals_in(file: CsvFile, columns: Columns | None, *, add: bool = False) -> Totals | None:
+def totals_in(file: Rows, columns: Columns | None, *, add: bool = False) -> Totals | None:
     """Totals from an open file or a data frame, one row per arm; None if it holds something else.
 
     What is not a total is refused, naming its line. With `add`, rows of an arm are added up.
@@ -118,7 +118,6 @@ def totals_in(file: CsvFile, columns: Columns | None, *, add: bool = False) -> T
     found: dict[Any, tuple[int, int]] = {}
     places: dict[Any, str] = {}
     for batch in file.batches(NEEDED, (), mapping):
-        lines = batch.lines()
         both = (batch.counts(name).astype(np.int64).tolist() for name in NEEDED[1:])
         for row, (label, won, trials) in enumerate(zip(batch.labels("arm"), *both, strict=True)):
             if won > trials:
@@ -130,7 +129,7 @@ def totals_in(file: CsvFile, columns: Columns | None, *, add: bool = False) -> T
                     "last one"
                 )
             before = found.get(label, (0, 0))
-            found[label], places[label] = (before[0] + won, before[1] + trials), f"{batch.unit} {lines[row]}"
+            found[label], places[label] = (before[0] + won, before[1] + trials), batch.place(row)
     if not found:
         raise SourceError(f"{file.path} holds no totals; it needs a header and a row for each arm ({','.join(NEEDED)})")
     return totals_of(found)

@@ -409,13 +409,14 @@ def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, com
     notes = [*skipped, *(note for run in runs for note in run.notes), *more]
     rows: dict[str, dict[str, float]] = {}
     contents: dict[str, tuple[str, Path]] = {}
-    tasks = len({run.task for run in runs}) > 1
+    if len({run.task for run in runs}) > 1:
+        runs = [run._replace(samples=[s._replace(item=f"{run.task}/{s.item}") for s in run.samples]) for run in runs]
     for run, arm in zip(runs, arms, strict=True):
-        _check_contents(run, contents, tasks)
+        _check_contents(run, contents)
         scored, repeated = _means(run, chosen)
         if repeated:
             notes.append(f"{run.path} has samples that were run several times: the mean over their epochs counts")
-        rows.setdefault(arm, {}).update({_key(run, item, tasks): value for item, value in scored.items()})
+        rows.setdefault(arm, {}).update(scored)
     items, unpaired = _items(rows, common)
     values = np.array([[row.get(item, nan) for item in items] for row in rows.values()])
     return _priced(Table(tuple(rows), items, values, (*notes, *unpaired)), runs, arms), chosen
@@ -502,15 +503,11 @@ def _arms(runs: list[LoggedRun]) -> tuple[list[str], list[str]]:
     return told, notes
 
 
-def _key(run: LoggedRun, item: str, tasks: bool) -> str:
-    return f"{run.task}/{item}" if tasks else item
-
-
-def _check_contents(run: LoggedRun, contents: dict[str, tuple[str, Path]], tasks: bool) -> None:
+def _check_contents(run: LoggedRun, contents: dict[str, tuple[str, Path]]) -> None:
     """Refuse samples of the same name that are not the same."""
     for sample in run.samples:
         if sample.content is not None:
-            first, path = contents.setdefault(_key(run, sample.item, tasks), (sample.content, run.path))
+            first, path = contents.setdefault(sample.item, (sample.content, run.path))
             if first != sample.content:
                 raise SourceError(
                     f"sample {sample.item!r} of {run.path} is not the sample of that name in {path}: the question or its answer "

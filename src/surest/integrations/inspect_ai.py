@@ -5,7 +5,6 @@ from math import fsum
 from os import PathLike
 from typing import Any
 
-from surest.arms.tables import Table
 from surest.errors import MissingPackageError, UsageError
 from surest.integrations.eval_logs import graded, logs
 from surest.result.gate import Gate
@@ -64,13 +63,13 @@ class BaselineStopping:
             found, scorer = logs([baseline], scorer)
             if len(found.labels) > 1:
                 raise UsageError(f"{baseline} holds {len(found.labels)} runs; give the log of one run")
-            self._baseline = {str(item): value for item, value in _rows(found)[0].items()}
+            self._baseline = {str(item): value for item, value in found.rows[0].items()}
         self._settings: dict[str, Any] = {"margin": margin, "delta": delta, "bounds": bounds}
         self._scorer = scorer
         self._older = [
             row
             for source in history or []
-            for row in ([source] if isinstance(source, Mapping) else _rows(logs([source], scorer, common=False)[0]))
+            for row in ([source] if isinstance(source, Mapping) else logs([source], scorer, common=False)[0].rows)
         ]
         gate({"": bounds[0]}, {}, **self._settings)  # refuses what they cannot be
         self.result: Gate | None = None
@@ -119,7 +118,3 @@ class BaselineStopping:
         listed = {item: self._baseline[item] for item in self._items}
         older = {str(k): {str(item): x for item, x in row.items()} for k, row in enumerate(self._older)} or None
         self.result = gate(listed, done, items=self._items, shuffled=True, history=older, **self._settings)
-
-
-def _rows(table: Table) -> list[dict[Any, float]]:
-    return [dict(zip(table.items, row, strict=True)) for row in table.values.tolist()]
