@@ -394,15 +394,14 @@ def meant_name(name: str, known: Sequence[str]) -> str | None:
     return near[0] if near else None
 
 
-def takes_settings(function: F) -> F:
+def takes_settings(function: F, algorithm: str = DEFAULT_ALGORITHM) -> F:
     """Show the settings in the signature of a function that takes them as ``**settings``: help and completion see them."""
-    shown = signature(function)
+    shown, hints = signature(function), get_type_hints(Problem)
     there = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     rest = [p for p in shown.parameters.values() if p.kind is Parameter.VAR_KEYWORD]
-    hints = get_type_hints(Problem)
     more = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
-        for name, default in DEFAULTS.items()
+        for name, default in {**DEFAULTS, "algorithm": algorithm}.items()
         if name not in shown.parameters
     ]
     function.__signature__ = shown.replace(parameters=[*there, *more, *rest])  # type: ignore[attr-defined]
@@ -411,11 +410,7 @@ def takes_settings(function: F) -> F:
 
 def takes_items_settings(function: F) -> F:
     """`takes_settings` for what works on a list of items, whose usual algorithm is another."""
-    shown = signature(takes_settings(function))
-    usual = {"algorithm": ALGORITHMS["best"][True]}
-    known = [p.replace(default=usual.get(p.name, p.default)) for p in shown.parameters.values()]
-    function.__signature__ = shown.replace(parameters=known)  # type: ignore[attr-defined]
-    return function
+    return takes_settings(function, ALGORITHMS["best"][True])
 
 
 def plain(value: Any) -> Any:

@@ -127,7 +127,9 @@ def check_algorithm(
             f"{entry.name} works on a list of items; check_algorithm tries algorithms that draw fresh rewards. Try it with "
             "surest.evaluate(table, algorithm=…) on tables whose best arm you know"
         )
-    trial = _Trial(entry, delta, _epsilon(entry, epsilon), seed, options)
+    if epsilon is None:
+        epsilon = 0.1 if entry.goal == "ε-optimal arm" else 0.0
+    trial = _Trial(entry, delta, epsilon, seed, options)
     report = AlgorithmReport(entry.name)
     with _globals_seeded(seed):
         _ends(trial, report)
@@ -139,28 +141,15 @@ def check_algorithm(
     return report
 
 
-def _epsilon(entry: Entry, given: float | None) -> float:
-    if given is not None:
-        return given
-    return 0.1 if entry.goal == "ε-optimal arm" else 0.0
-
-
 @dataclass
 class _Run:
     """How one run went."""
 
     requests: list[str]  # in words, where they are kept
-    answer: Answer | None = None  # none where it was given up, or broke off
+    end: tuple[tuple[int, ...], bool, str] | None = (
+        None  # arms, certified, reason; none where it was given up, or broke off
+    )
     fault: str | None = None
-
-    @property
-    def end(self) -> tuple[object, ...]:
-        """Its answer, in a form that can be compared."""
-        return () if self.answer is None else (self.answer.arms, self.answer.certified, self.answer.reason)
-
-    def same_as(self, other: "_Run") -> bool:
-        """Whether both runs were the same."""
-        return (self.requests, self.end, self.fault) == (other.requests, other.end, other.fault)
 
 
 @dataclass(frozen=True)
@@ -200,11 +189,13 @@ class _Trial:
                 done.requests.append(repr(running.request))
                 _check_status(running.request.status, n, name)
             running.send(bandit.answer(running.request))
-        done.answer = running.value
+        answer = running.value
         if running.spent and self.entry.goal == "fixed budget":
             raise ContractError(f"{name} asked for more than its budget of {budget} pulls")
-        if running.request is None and not running.spent and not isinstance(done.answer, Answer):
-            raise ContractError(f"{name} returned {done.answer!r:.60}; return an Answer")
+        if isinstance(answer, Answer):
+            done.end = answer.arms, answer.certified, answer.reason
+        elif running.request is None and not running.spent:
+            raise ContractError(f"{name} returned {answer!r:.60}; return an Answer")
 
 
 def _check_status(status: Any, n: int, name: str) -> None:
@@ -224,11 +215,11 @@ def _ends(trial: _Trial, report: AlgorithmReport) -> None:
         if done.fault is not None:
             if not any(done.fault in problem for problem in report.problems):
                 report.problems.append(f"{done.fault} [{name}]")
-        elif done.answer is None:
+        elif done.end is None:
             report.problems.append(
                 f"it did not end within {ENOUGH:,} requests or {PULLS:.0e} pulls on {name}; nothing is certified by then"
             )
-        elif trial.entry.goal == "fixed budget" and done.answer.certified:
+        elif trial.entry.goal == "fixed budget" and done.end[1]:
             report.problems.append("it spends a fixed budget and calls its answer certified; return certified=False")
             return
     if report.ok:
@@ -247,12 +238,12 @@ def _repeats(trial: _Trial, report: AlgorithmReport) -> None:
     found = len(report.problems)
     if used:
         report.problems.append(f"it uses the global generator of {' and '.join(used)}; draw from `rng` instead")
-    if not first.same_as(again):
+    if first != again:
         report.problems.append(
             f"two runs with the same seed differ: {_difference(first, again)}; take all randomness from `rng`, "
             "and keep nothing from one run to the next"
         )
-    elif not first.same_as(other) and not used:
+    elif first != other and not used:
         report.problems.append(f"it depends on a global random generator: {_difference(first, other)}; draw from `rng`")
     if len(report.problems) == found:
         report.checked.append("the same seed gives the same run, and no global randomness is used")
@@ -304,8 +295,8 @@ def _counts(trial: _Trial, runs: int, report: AlgorithmReport) -> None:
             if done.fault is not None:
                 report.problems.append(f"{done.fault} [{name}]")
                 return
-            if done.answer is not None and done.answer.certified:
-                means = arms.means[order[list(done.answer.arms)]]
+            if done.end is not None and done.end[1]:
+                means = arms.means[order[list(done.end[0])]]
                 decided += 1
                 wrong += bool((means < arms.means.max() - trial.epsilon).any())
         report.certified += decided
