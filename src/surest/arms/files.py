@@ -334,10 +334,10 @@ def lines_in(file: BinaryIO, path: Path, growing: bool = False) -> Generator[str
     return bool(rest.strip())
 
 
-def text_lines(path: Path) -> Iterator[str]:
+def text_lines(path: Path, growing: bool = False) -> Iterator[str]:
     """The lines of a text file with their ends, gzipped or not; a line has the same limit as in a CSV file."""
     with _opened(path) as file:
-        yield from lines_in(file, path)
+        yield from lines_in(file, path, growing)
 
 
 def _checked_mapping(columns: Columns | None, names: tuple[str, ...]) -> dict[str, str]:
@@ -406,10 +406,9 @@ def read_items(path: str | Path, key: str | None = None, *, growing: bool = Fals
 
 def _texts(path: Path, growing: bool = False) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, without their ends, and their numbers."""
-    for number, line in enumerate(text_lines(path), 1):
-        text = line.rstrip("\r\n")
-        if text.strip() and not (growing and text == line):
-            yield number, text
+    for number, line in enumerate(text_lines(path, growing), 1):
+        if line.strip():
+            yield number, line.rstrip("\r\n")
 
 
 def _of_json(path: Path, key: str | None, growing: bool) -> Iterator[tuple[int, Item]]:

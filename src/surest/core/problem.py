@@ -6,7 +6,7 @@ functions, what a study stores and what a report prints follow from the field.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import Parameter, signature
 from numbers import Integral, Real
@@ -275,7 +275,7 @@ def checked(problem: Problem) -> Problem:
         minimise=scale.minimise,
         options={name: plain(value) for name, value in problem.options.items()},
     )
-    wrong = next((message for is_wrong, message in _rules(problem) if is_wrong), None)
+    wrong = next(_wrong(problem), None)
     if wrong is not None:
         raise UsageError(wrong)
     return problem
@@ -301,49 +301,39 @@ def _checked_setting(name: str, given: Any, scale: Scale) -> Any:
     return kind(value)
 
 
-def _rules(problem: Problem) -> list[tuple[Any, str]]:
+def _wrong(problem: Problem) -> Iterator[str]:
     """What makes no sense together, whatever the arms are, and what to do about it."""
     asked = [name for name in ("top", "above", "control", "cheapest") if getattr(problem, name) is not None]
-    scale, cheapest, unit = problem.scale, problem.cheapest is not None, problem.cost_unit
-    bar = scale.low if problem.above is None else problem.above
-    inside = f"the bar must lie inside the bounds, between {scale.low:g} and {scale.high:g}"
-    weighted = problem.options.keys() & {"group", "weights"}
-    return [
-        (len(asked) > 1, f"{' and '.join(asked)} are mutually exclusive; ask one question at a time"),
-        ("above" in asked and not scale.low < bar < scale.high, f"above is {bar:g}; {inside}"),
-        ("above" in asked and problem.minimise, "minimise does not apply to above; leave it out"),
-        (
-            problem.margin and "control" not in asked,
-            "margin requires a control: name the arm that others are compared with",
-        ),
-        (problem.slack and not cheapest, "slack requires cheapest; leave it out"),
-        (
-            cheapest and (problem.epsilon or weighted),
+    scale, unit = problem.scale, problem.cost_unit
+    if len(asked) > 1:
+        yield f"{' and '.join(asked)} are mutually exclusive; ask one question at a time"
+    if problem.above is not None and not scale.low < problem.above < scale.high:
+        bounds = f"between {scale.low:g} and {scale.high:g}"
+        yield f"above is {problem.above:g}; the bar must lie inside the bounds, {bounds}"
+    if problem.above is not None and problem.minimise:
+        yield "minimise does not apply to above; leave it out"
+    if problem.margin and problem.control is None:
+        yield "margin requires a control: name the arm that others are compared with"
+    if problem.slack and problem.cheapest is None:
+        yield "slack requires cheapest; leave it out"
+    if problem.cheapest is not None and (problem.epsilon or problem.options.keys() & {"group", "weights"}):
+        yield (
             "cheapest conflicts with epsilon, group and weights: it sets the distance from the best itself, on equally weighted "
-            "items",
-        ),
-        (
-            cheapest and problem.labels and problem.cost is None,
-            "cheapest needs what an evaluation of each arm costs: cost={arm: number}, --cost ARM=NUMBER",
-        ),
-        (
-            problem.error not in ERRORS or (problem.error != "fwer" and "above" not in asked),
-            f"error is {problem.error!r:.60}; give fwer or, with above, fdr",
-        ),
-        (problem.target not in TARGETS, f"target is {problem.target!r:.60}; give one of {', '.join(TARGETS)}"),
-        (
-            problem.spread is not None and problem.spread <= problem.epsilon,
-            f"spread is {problem.spread}: every arm is within epsilon={problem.epsilon:g} of the best; give a smaller epsilon",
-        ),
-        (
-            len(unit) > 20 or not unit.isprintable(),
-            f"cost_unit is {unit!r:.60}; give a word, such as $ or tokens",
-        ),
-        (
-            problem.estimate is not None and asked not in ([], ["cheapest"]),
-            "estimate requires the question for one best arm; leave out top, above and control",
-        ),
-    ]
+            "items"
+        )
+    if problem.cheapest is not None and problem.labels and problem.cost is None:
+        yield "cheapest needs what an evaluation of each arm costs: cost={arm: number}, --cost ARM=NUMBER"
+    if problem.error not in ERRORS or (problem.error != "fwer" and problem.above is None):
+        yield f"error is {problem.error!r:.60}; give fwer or, with above, fdr"
+    if problem.target not in TARGETS:
+        yield f"target is {problem.target!r:.60}; give one of {', '.join(TARGETS)}"
+    if problem.spread is not None and problem.spread <= problem.epsilon:
+        within = f"every arm is within epsilon={problem.epsilon:g} of the best"
+        yield f"spread is {problem.spread}: {within}; give a smaller epsilon"
+    if len(unit) > 20 or not unit.isprintable():
+        yield f"cost_unit is {unit!r:.60}; give a word, such as $ or tokens"
+    if problem.estimate is not None and asked not in ([], ["cheapest"]):
+        yield "estimate requires the question for one best arm; leave out top, above and control"
 
 
 def default_algorithm(settings: Mapping[str, Any]) -> str:
