@@ -60,7 +60,7 @@ def decision_by_rounds(result: Result) -> Chain:
 def _header(problem: Problem, items: list[str]) -> dict[str, Any]:
     labels, asked = checked_names(problem.labels, "arms"), problem.question
     on_items = {"items": items, "target": problem.target} if items else {}
-    if asked.kind == "cheapest":
+    if problem.cheapest is not None:
         own = {"prices": list(asked.prices), "within": problem.cheapest, "slack": problem.slack}
         return header_of(problem, labels) | own | on_items
     own = {"top": asked.top} if problem.algorithm == "race-top" else {}
@@ -72,7 +72,7 @@ def _header(problem: Problem, items: list[str]) -> dict[str, Any]:
 def _evidence(problem: Problem, total: int) -> Evidence:
     """The evidence of the search itself."""
     n, asked, population = len(problem.labels), problem.question, problem.target == "population"
-    if asked.kind == "cheapest":
+    if problem.cheapest is not None:
         on = total if total and not population else None
         return Cheapest(np.array(asked.prices), on, problem.delta, asked.within, asked.slack)
     epsilon, more = (
