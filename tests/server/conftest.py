@@ -14,10 +14,16 @@ from visiting import serving
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Of tests that are coroutines."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """One without tokens, on SQLite."""
     folder = tmp_path_factory.mktemp("service")
-    with Service(f"sqlite:///{folder}/studies.db", folder) as running:
+    with Service(folder) as running:
         yield running
 
 
@@ -40,5 +46,5 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service,
     folder = tmp_path_factory.mktemp("guarded")
     tokens = Tokens(folder / "tokens.json")
     made = {role: tokens.add(f"the one who may {role}", role) for role in ("look", "work", "administer")}
-    with Service(f"sqlite:///{folder}/studies.db", folder) as running:
+    with Service(folder) as running:
         yield running, made

@@ -1,12 +1,13 @@
 """`surest`, with the algorithm of the durability tests that shows every reward lost, doubled or swapped.
 
-With --hasty, clients must be quick. With --few, there is room for 60 connections. With --stuck FOLDER, a report is not done
-before there is a file FOLDER/release; each that begins adds a mark to FOLDER/begun.
+The variable LIMITS has other limits than a service's own, as JSON. Where STUCK names a folder, a report is not done before
+there is a file `release` in it; each that begins adds a mark to `begun`.
 """
 
+import json
+import os
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,11 @@ from surest.cli import main
 from surest.server import limits
 
 
-@dataclass(frozen=True)
-class Hasty(limits.Limits):
-    """Limits whose end a test can wait for."""
+class Others(limits.Limits):
+    """Limits that a test can reach, or wait for."""
 
-    header_seconds: float = 1.0
-    body_seconds: float = 1.0
-    grace_seconds: float = 2.0
-
-
-@dataclass(frozen=True)
-class Few(limits.Limits):
-    """Limits that a test can reach."""
-
-    connections: int = 60
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**json.loads(os.environ.get("LIMITS", "{}")), **given)
 
 
 def get_stuck(folder: Path) -> None:
@@ -51,13 +43,7 @@ def get_stuck(folder: Path) -> None:
 
 if __name__ == "__main__":
     support.register()
-    if "--hasty" in sys.argv:
-        sys.argv.remove("--hasty")
-        limits.Limits = Hasty  # type: ignore[misc]
-    if "--few" in sys.argv:
-        sys.argv.remove("--few")
-        limits.Limits = Few  # type: ignore[misc]
-    if "--stuck" in sys.argv:
-        get_stuck(Path(sys.argv.pop(sys.argv.index("--stuck") + 1)))
-        sys.argv.remove("--stuck")
+    limits.Limits = Others  # type: ignore[misc]
+    if folder := os.environ.get("STUCK"):
+        get_stuck(Path(folder))
     main()

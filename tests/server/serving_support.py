@@ -1,6 +1,5 @@
 """What the tests of the service share: a service in a process of its own, and requests to it."""
 
-import itertools
 import json
 import os
 import re
@@ -9,7 +8,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from visiting import Answer, asked
 
@@ -20,24 +19,29 @@ SOURCES = HERE.parents[1] / "src"
 class Service:
     """`surest serve` in a process of its own. Its log goes to a file."""
 
-    def __init__(self, storage: str, folder: Path, *options: str, port: int = 0, tokens: Path | None = None) -> None:
-        self.storage, self.folder, self.options, self.port = storage, folder, options, port
-        self.tokens = folder / "tokens.json" if tokens is None else tokens
+    def __init__(
+        self, folder: Path, *options: str, storage: str | None = None, stuck: bool = False, **limits: float
+    ) -> None:
+        self.storage, self.folder, self.options, self.port = storage or f"sqlite:///{folder}/s.db", folder, options, 0
+        self.environment = {"LIMITS": json.dumps(limits), "STUCK": str(folder) if stuck else ""}
         self.log = folder / "log.jsonl"
-        self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> "Service":
-        given = {"--storage": self.storage, "--port": str(self.port), "--tokens": str(self.tokens)}
-        command = [sys.executable, str(HERE / "serving.py"), "serve", *itertools.chain(*given.items()), *self.options]
-        environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+        given = [f"--storage={self.storage}", f"--port={self.port}", f"--tokens={self.folder}/tokens.json"]
+        command = [sys.executable, str(HERE / "serving.py"), "serve", *given, *self.options]
+        environment = {**os.environ, "PYTHONPATH": str(SOURCES), **self.environment}
         with self.log.open("a") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = self.stdout.readline()
         found = re.search(r"http://[^:]+:(\d+)/", line)
         assert found is not None, line + self.log.read_text()
         self.port = int(found[1])
         return self
+
+    @property
+    def stdout(self) -> IO[str]:
+        assert self.process.stdout is not None
+        return self.process.stdout
 
     @property
     def url(self) -> str:
@@ -45,12 +49,10 @@ class Service:
 
     def stop(self, sig: int = signal.SIGTERM, seconds: float = 60) -> int:
         """Ask it to end, and its status."""
-        assert self.process is not None
-        assert self.process.stdout is not None
         if self.process.poll() is None:
             self.process.send_signal(sig)
         status = self.process.wait(seconds)
-        self.process.stdout.close()
+        self.stdout.close()
         return status
 
     def kill(self) -> None:
@@ -80,10 +82,16 @@ class Service:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
 
-def raw(service: Service, data: bytes, seconds: float = 20) -> bytes:
+def connected(service: Service, sent: bytes = b"") -> socket.socket:
+    """A connection on which so much was sent."""
+    connection = socket.create_connection(("127.0.0.1", service.port), timeout=60)
+    connection.sendall(sent)
+    return connection
+
+
+def raw(service: Service, data: bytes) -> bytes:
     """What comes back for bytes as they are."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=seconds) as connection:
-        connection.sendall(data)
+    with connected(service, data) as connection:
         parts = []
         try:
             while part := connection.recv(65536):

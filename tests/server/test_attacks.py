@@ -1,15 +1,15 @@
 """Nobody gets in where they do not belong. What was tried first is here, line by line."""
 
 import asyncio
+import contextlib
 import json
 import os
-import socket
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
-from serving_support import SOURCES, Service, raw
+from serving_support import SOURCES, Service, connected, raw
 from starlette.applications import Starlette
 
 import surest
@@ -49,6 +49,10 @@ def test_every_answer_has_the_headers_that_protect(service: Service) -> None:
     assert "default-src 'none'" in policy
 
 
+BEGIN = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+POST = b"POST /api/studies/s/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+
+
 def test_paths_lead_nowhere_else(service: Service) -> None:
     for path in (
         "/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/static/%252e%252e/app.py", "/static//etc/passwd",
@@ -70,13 +74,12 @@ def test_nobody_writes_lines_into_the_log(service: Service) -> None:
 
 
 def test_heads_that_are_too_large_or_not_http(service: Service) -> None:
-    begin = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     for data in (
-        begin + b"X: " + b"a" * 70_000 + b"\r\n\r\n",
-        begin + b"".join(b"X-%d: 1\r\n" % i for i in range(5000)) + b"\r\n",
+        BEGIN + b"X: " + b"a" * 70_000 + b"\r\n\r\n",
+        BEGIN + b"".join(b"X-%d: 1\r\n" % i for i in range(5000)) + b"\r\n",
         b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)) * 4 + b"\r\n\r\n",
-        begin + b"X y: z\r\n\r\n",
+        BEGIN + b"X y: z\r\n\r\n",
     ):
         answer = raw(service, data)
         assert answer == b"" or answer.split()[1] in (b"400", b"414", b"431"), answer[:100]
@@ -85,17 +88,16 @@ def test_heads_that_are_too_large_or_not_http(service: Service) -> None:
 
 def test_requests_cannot_be_smuggled(service: Service) -> None:
     """What two servers could read in two ways is refused."""
-    begin = b"POST /api/studies/s/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
     for data in (
-        begin + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-        begin + b"Transfer-Encoding: xchunked\r\n\r\n{}",
-        begin + b"Content-Length: -1\r\n\r\n",
-        begin + b"Content-Length: 1_0\r\n\r\n",
-        begin + b"Host: evil.example\r\nContent-Length: 2\r\n\r\n{}",
+        b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        b"Transfer-Encoding: xchunked\r\n\r\n{}",
+        b"Content-Length: -1\r\n\r\n",
+        b"Content-Length: 1_0\r\n\r\n",
+        b"Host: evil.example\r\nContent-Length: 2\r\n\r\n{}",
     ):
-        assert raw(service, data).split()[1] in (b"400", b"501"), data
+        assert raw(service, POST + data).split()[1] in (b"400", b"501"), data
     chunks = b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-    both = begin.replace(b"Connection: close\r\n", b"") + chunks
+    both = POST.replace(b"Connection: close\r\n", b"") + chunks
     answer = raw(service, both + b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert (answer.split()[1], answer.count(b"HTTP/1.1")) == (b"400", 1)
     assert all(event.get("path") != "/smuggled" for event in service.events()), "the connection ends with the request"
@@ -105,28 +107,21 @@ def test_bodies_that_are_too_large(service: Service) -> None:
     service.post("/api/studies", {"name": "large", "arms": 2})
     stated = service.post("/api/studies/large/ask", b" " * (2 << 20), headers={"Content-Type": "application/json"})
     assert (stated.status, "1,048,576 bytes" in stated.reason) == (413, True)
-    head = b"POST /api/studies/large/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-    answer = b""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
-        connection.sendall(head + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
-        try:
+    answer = b"HTTP/1.1 413"  # it may be lost when the connection is closed
+    with connected(service, POST + b"Transfer-Encoding: chunked\r\n\r\n") as connection:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             for _ in range(64):
                 connection.sendall(chunk)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
-        connection.settimeout(20)
-        try:
+        with contextlib.suppress(ConnectionResetError):
             answer = connection.recv(65536)
-        except ConnectionResetError:
-            answer = b"HTTP/1.1 413"
     assert (answer.split()[1], service.get("/healthz").status) == (b"413", 200)
 
 
 @pytest.mark.parametrize("proxies", [(), ("--proxy", "127.0.0.1"), ("--proxy", "10.0.0.0/8")])
 def test_where_a_request_came_from_is_believed_of_stated_proxies_only(tmp_path: Path, proxies: tuple[str, ...]) -> None:
     Tokens(tmp_path / "tokens.json").add("ann", "look")
-    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, *proxies) as service:
+    with Service(tmp_path, *proxies) as service:
         service.get("/healthz", headers={"X-Forwarded-For": "203.0.113.9"})
     seen = [event["client"] for event in service.events() if event["event"] == "request"]
     assert seen == ["203.0.113.9" if "127.0.0.1" in proxies else "127.0.0.1"]
@@ -163,7 +158,7 @@ def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lost: st
     """Without tokens this machine may do everything; a running service must not fall back to that."""
     tokens = Tokens(tmp_path / "tokens.json")
     token = tokens.add("ann", "administer")
-    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path) as service:
+    with Service(tmp_path) as service:
         assert service.get("/api/studies", token=token).status == 200
         if lost == "revoked":
             tokens.revoke("ann")
@@ -180,11 +175,14 @@ def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lost: st
         assert service.post("/api/studies", {"name": "s", "arms": 2}).status == 401
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 200), ("::1", 200), ("192.0.2.7", 421)])
-def test_who_says_localhost_from_afar_is_refused_without_tokens(tmp_path: Path, address: str, status: int) -> None:
+async def test_who_says_localhost_from_afar_is_refused_without_tokens(
+    tmp_path: Path, address: str, status: int
+) -> None:
     """The name that a request calls is what its sender likes."""
     app = make_app(f"sqlite:///{tmp_path}/s.db")
-    assert asyncio.run(answered(app, "/openapi.json", client=(address, 5)))[0] == status
+    assert (await answered(app, "/openapi.json", client=(address, 5)))[0] == status
 
 
 async def answered(app: Starlette, path: str, **scope: Any) -> tuple[int, str]:
@@ -204,53 +202,47 @@ async def answered(app: Starlette, path: str, **scope: Any) -> tuple[int, str]:
     return said[0]["status"], said[1]["body"].decode()
 
 
-def test_requests_without_a_token_are_few(tmp_path: Path) -> None:
+@pytest.mark.anyio
+async def test_requests_without_a_token_are_few(tmp_path: Path) -> None:
     """Whoever has none cannot keep the service busy for those who have one."""
     token = Tokens(tmp_path / "tokens.json").add("ann", "look")
-
-    async def flood() -> list[int]:
-        app = make_app(f"sqlite:///{tmp_path}/s.db", tokens=tmp_path / "tokens.json", limits=Limits(stranger_rate=1e-9))
-        app.studies.store.prepare(create=True)
-        headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
-        asked = [("/healthz", {}), ("/login", {}), ("/healthz", {}), ("/api/studies", {"headers": headers})]
-        return [(await answered(app, path, **more))[0] for path, more in asked]
-
-    assert asyncio.run(flood()) == [200, 429, 429, 200]
+    app = make_app(f"sqlite:///{tmp_path}/s.db", tokens=tmp_path / "tokens.json", limits=Limits(stranger_rate=1e-9))
+    app.studies.store.prepare(create=True)
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
+    asked = [("/healthz", {}), ("/login", {}), ("/healthz", {}), ("/api/studies", {"headers": headers})]
+    assert [(await answered(app, path, **more))[0] for path, more in asked] == [200, 429, 429, 200]
 
 
-def test_a_page_is_kept_for_its_own_address(tmp_path: Path) -> None:
+@pytest.mark.anyio
+async def test_a_page_is_kept_for_its_own_address(tmp_path: Path) -> None:
     """A proxy may show one service below two paths: no page leads from one of them to the other."""
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
     study.ask(1, "w")
-
-    async def both() -> list[tuple[int, str]]:
-        app = make_app(study.store)
-        return [await answered(app, f"/{root}/studies/s", root_path=f"/{root}") for root in ("one", "two")]
-
-    for root, (status, page) in zip(("one", "two"), asyncio.run(both()), strict=True):
+    app = make_app(study.store)
+    for root in ("one", "two"):
+        status, page = await answered(app, f"/{root}/studies/s", root_path=f"/{root}")
         assert status == 200
         assert f'href="/{root}/studies/s/tickets/0/fail"' in page
         assert page.count(f'"/{root}/') == page.count('"/one/') + page.count('"/two/')
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize("limits", [Limits(listeners=1), Limits(listeners_each=1)])
-def test_who_comes_to_watch_at_the_same_moment_cannot_be_too_many(tmp_path: Path, limits: Limits) -> None:
+async def test_who_comes_to_watch_at_the_same_moment_cannot_be_too_many(tmp_path: Path, limits: Limits) -> None:
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
 
-    async def watching() -> list[str | None]:
-        async def told(moment: Moment) -> str:
-            return str(moment.told)
+    async def never() -> dict[str, Any]:
+        raise AssertionError
 
-        app = make_app(study.store, limits=limits)
-        request = Asked({"type": "http", "app": app, "headers": [], "path_params": {"name": "s"}})
-        request.sender = "ann"
-        streams = [watched(request, told, "") for _ in range(2)]  # both are let in: nobody watches yet
-        assert [await anext(stream) for stream in streams] == ["retry: 2000\n\n"] * 2
-        found = [await anext(stream, None) for stream in streams]
-        await streams[0].aclose()
-        return found
+    async def told(moment: Moment) -> str:
+        return str(moment.told)
 
-    assert asyncio.run(watching()) == ["0", None]
+    app = make_app(study.store, limits=limits)
+    asked = Asked({"type": "http", "headers": [], "path_params": {"name": "s"}}, never, app)
+    streams = [watched(asked, told, "") for _ in range(2)]  # both are let in: nobody watches yet
+    assert [await anext(stream) for stream in streams] == ["retry: 2000\n\n"] * 2
+    assert [await anext(stream, None) for stream in streams] == ["0", None]
+    await streams[0].aclose()
 
 
 def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: Service) -> None:
@@ -323,10 +315,9 @@ def test_faults_are_told_to_the_log_alone(service: Service, tmp_path: Path) -> N
         said = service.get(path).body.decode()
         assert str(service.folder) not in said
         assert "sqlite" not in said
-    broken = Service(f"sqlite:///{tmp_path}/broken.db", tmp_path)
-    with broken:
+    with Service(tmp_path) as broken:
         broken.post("/api/studies", {"name": "s", "arms": 2})
-        with sqlite3.connect(tmp_path / "broken.db") as connection:
+        with sqlite3.connect(tmp_path / "s.db") as connection:
             connection.execute("DROP TABLE surest_tickets")
         connection.close()
         answer = broken.get("/api/studies/s/status")

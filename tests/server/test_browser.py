@@ -39,6 +39,11 @@ def workers(site: str, study: str, count: int = 2) -> Iterator[None]:
             worker.result()
 
 
+def is_connected(seen: Browser) -> bool:
+    """Whether the page is told of changes."""
+    return bool(seen.script("return document.querySelector('[data-connected=yes]') !== null"))
+
+
 def check_page(seen: Browser) -> None:
     """Nothing is wider than the screen, nothing is forbidden or faulty, and nobody is kept out."""
     assert not seen.is_too_wide
@@ -73,9 +78,7 @@ def test_a_study_from_its_making_to_its_verdict(site: str, seen: Browser) -> Non
     assert "somebody else gets it" in seen.text()
     seen.script("window.notReloaded = true")
     assert "Not decided" in seen.text("#part-verdict")
-    seen.wait(
-        lambda: seen.script("return document.querySelector('[data-live]').dataset.connected") == "yes", "connected"
-    )
+    seen.wait(lambda: is_connected(seen), "connected")
 
     with workers(site, name):
         seen.wait(lambda: "worker 1" in seen.text("#part-work"), "the second worker is seen")
@@ -128,9 +131,7 @@ def test_by_keyboard_alone(site: str, storage: str, seen: Browser) -> None:
     seen.wait(lambda: "Told: ticket 0." in seen.text(), "the reward is told")
     assert study.status().told == 1
     seen.open(f"{site}/studies/keys%20{seen.size}")
-    seen.wait(
-        lambda: seen.script("return document.querySelector('[data-live]').dataset.connected") == "yes", "connected"
-    )
+    seen.wait(lambda: is_connected(seen), "connected")
     seen.script("document.getElementById('all-log').focus()")
     (ticket,) = study.ask(1, "another worker")
     study.tell(ticket.id, 0.5)
@@ -162,8 +163,12 @@ def offered(seen: Browser) -> list[str]:
     return seen.text("main .actions").split("\n")
 
 
-def test_the_check_for_barriers_sees_one(site: str, seen: Browser) -> None:
+def test_colours_follow_the_scheme_and_barriers_are_seen(site: str, seen: Browser) -> None:
     seen.open(site)
+    colours = {"desk": ("rgb(255, 255, 255)", "rgb(28, 28, 28)"), "phone": ("rgb(22, 24, 27)", "rgb(232, 230, 227)")}
+    style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
+    assert tuple(seen.script(style)) == colours[seen.size]
+    assert seen.script("return innerWidth") == SIZES[seen.size][0]
     seen.script("document.querySelector('main').append(document.createElement('input'))")
     assert [found.split()[0] for found in seen.barriers()] == ["label"]
 
@@ -193,7 +198,7 @@ def test_a_lost_connection_is_told_and_mended(storage: str, seen: Browser) -> No
     with serving(storage) as first:
         port = int(first.rpartition(":")[2])
         seen.open(f"{first}/studies/lost%20{seen.size}")
-        seen.wait(lambda: seen.script("return document.querySelector('[data-connected=yes]') !== null"), "a connection")
+        seen.wait(lambda: is_connected(seen), "a connection")
         assert seen.text("#connection") == ""
     seen.wait(lambda: "connection to the service is lost" in seen.text("#connection"), "the loss is told")
     (ticket,) = study.ask(1, "meanwhile")
@@ -224,22 +229,13 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
         bar = seen.script("return document.querySelector('.top').offsetHeight")
         assert bar < 120, "its words are not broken"
         assert seen.script("return document.cookie") == ""
-        connected = "return document.querySelector('[data-live]').dataset.connected"
-        seen.wait(lambda: seen.script(connected) == "yes", "the stream takes the cookie")
+        seen.wait(lambda: is_connected(seen), "the stream takes the cookie")
         seen.press("Log out")
         assert "Log in" in seen.text("h1")
         seen.driver.delete_all_cookies()
 
 
-def test_colours_follow_the_scheme(site: str, seen: Browser) -> None:
-    seen.open(site)
-    colours = {"desk": ("rgb(255, 255, 255)", "rgb(28, 28, 28)"), "phone": ("rgb(22, 24, 27)", "rgb(232, 230, 227)")}
-    style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
-    assert tuple(seen.script(style)) == colours[seen.size]
-    assert seen.script("return innerWidth") == SIZES[seen.size][0]
-
-
-def test_without_a_script_everything_works(site: str, storage: str, tmp_path: Path) -> None:
+def test_without_a_script_everything_works(site: str, storage: str) -> None:
     """Pages, the search and forms need no JavaScript; a page then shows times as they are."""
     surest.open_study(storage, "plain one", ["a", "b"], 0.05)
     with browser() as plain:

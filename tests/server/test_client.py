@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
-from serving_support import Service
+from serving_support import Service, connected
 from syrupy.assertion import SnapshotAssertion
 
 import surest
@@ -31,14 +31,16 @@ def same(one: surest.Result, other: surest.Result) -> None:
     assert {**one.to_dict(), "seconds": 0} == {**other.to_dict(), "seconds": 0}
 
 
+def both(service: Service, name: str, *arguments: Any, **settings: Any) -> list[Study]:
+    """A study behind a service, and the same one here."""
+    return [surest.open_study(where, name, *arguments, **settings) for where in (service.url, f"memory:{name}")]
+
+
 def test_the_course_is_that_of_the_library(service: Service) -> None:
     """The same seed and rewards give the same tickets, the same result and the same export."""
-    studies = [
-        surest.open_study(where, "course", ["a", "b", "c"], 0.1, seed=3, batch=8) for where in (service.url, "memory:c")
-    ]
-    for study in studies:
+    remote, local = both(service, "course", ["a", "b", "c"], 0.1, seed=3, batch=8)
+    for study in (remote, local):
         answered(study, lambda ticket: (ticket.id * 7 % 11) / 110 + 0.45 * ticket.arm, 7)
-    remote, local = studies
     assert isinstance(remote, RemoteStudy)
     same(remote.result(), local.result())
     assert remote.result(history=True).history[-1] == local.result(history=True).history[-1]
@@ -47,24 +49,19 @@ def test_the_course_is_that_of_the_library(service: Service) -> None:
     there, here = remote.export(), local.export()
     assert [t[:2] for t in there["tickets"]] == [t[:2] for t in here["tickets"]]
     assert there["requests"] == here["requests"]
-    assert remote.session().running.pulls == local.session().running.pulls
-    assert remote.running.pulls == local.running.pulls
+    assert remote.session().running.pulls == remote.running.pulls == local.running.pulls
     assert "course" in to_html(report_of_study(remote))
 
 
 def test_lists_of_items(service: Service) -> None:
     items = [(f"q{i}", {"n": i}) for i in range(12)]
-    studies = [
-        surest.open_study(where, "list", ["a", "b"], 0.1, seed=3, items=items) for where in (service.url, "memory:i")
-    ]
-    for study in studies:
+    remote, local = both(service, "list", ["a", "b"], 0.1, seed=3, items=items)
+    for study in (remote, local):
         answered(study, lambda ticket: ticket.arm, 7)
-    remote, local = studies
     assert remote.items == local.items
     same(remote.result(), local.result())
     assert remote.result().table == local.result().table
-    gates = [surest.gate("a", "b", table=study) for study in studies]
-    assert str(gates[0]) == str(gates[1])
+    assert str(surest.gate("a", "b", table=remote)) == str(surest.gate("a", "b", table=local))
 
 
 def test_what_is_not_there_or_not_allowed_is_an_error_of_the_library(service: Service) -> None:
@@ -131,7 +128,7 @@ def test_tokens_of_the_client(guarded: tuple[Service, dict[str, str]], monkeypat
 
 def test_a_service_that_is_away(tmp_path: Path) -> None:
     """A client goes on by itself when the service comes back; when it does not, it says so without its token."""
-    service = Service(f"sqlite:///{tmp_path}/studies.db", tmp_path).start()
+    service = Service(tmp_path).start()
     study = surest.open_study(service.url, "away", ["a", "b"], 0.1, algorithm="naive-best-arm", lease_seconds=3600)
     (first,) = study.ask()
     service.kill()
@@ -258,7 +255,7 @@ def test_an_answer_that_is_cut_inside_its_head_is_asked_for_again(service: Servi
                 client, _ = listening.accept()
             except OSError:
                 return
-            with client, socket.create_connection(("127.0.0.1", service.port)) as server:
+            with client, connected(service) as server:
                 asked = client.recv(1 << 16)
                 while not asked.partition(b"\r\n\r\n")[2] and asked.startswith(b"POST"):  # its body comes apart
                     asked += client.recv(1 << 16)

@@ -1,7 +1,7 @@
 """Many calls in one transaction: what is refused, fails or is given up touches nobody else."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,6 +12,8 @@ from surest.server.studies import Studies
 from surest.study.memory import MemoryStore
 from surest.study.sql import SqlStore
 from surest.study.telling import Ask, Failure, Handed, Tell, carry_out
+
+pytestmark = pytest.mark.anyio
 
 
 def opened(**settings: object) -> tuple[SqlStore, surest.Study]:
@@ -38,76 +40,62 @@ def test_what_is_refused_leaves_the_others_alone() -> None:
     assert study.health() == {"a": {"failed": 1, "retried": 1}}
 
 
-def run(store: SqlStore, work: Callable[[Studies], Awaitable[None]]) -> None:
-    async def main() -> None:
-        studies = Studies(store, Limits())
-        await work(studies)
-        studies.close()
+@pytest.fixture
+def served() -> Iterator[tuple[Studies, surest.Study]]:
+    """A study as a service has it, and as anybody else has it."""
+    store, study = opened(lease_seconds=3600)
+    studies = Studies(store, Limits())
+    yield studies, study
+    studies.close()
 
-    asyncio.run(main())
 
-
-def test_rewards_are_written_though_the_algorithm_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    store, study = opened()
+async def test_rewards_are_written_though_the_algorithm_fails(
+    served: tuple[Studies, surest.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studies, study = served
     study.ask(2, "ann")
+    here, desk = await studies.of("s").opened(), studies.of("s").desk
+    await desk.submit(Tell([0], [0.5]))
 
-    async def work(studies: Studies) -> None:
-        served, desk = await studies.of("s").opened(), studies.of("s").desk
-        await desk.submit(Tell([0], [0.5]))
+    def broken(*_: object) -> None:
+        raise StorageError("the log does not replay")
 
-        def broken(*_: object) -> None:
-            raise StorageError("the log does not replay")
-
-        served.finished  # noqa: B018  (it has a follower now)
-        monkeypatch.setattr(served._follower, "hand_out", broken)
-        told, asked = await asyncio.gather(desk.submit(Tell([1], [0.5])), desk.ask(1, "bob"), return_exceptions=True)
-        assert told == 1
-        assert isinstance(asked, StorageError)
-
-    run(store, work)
+    here.finished  # noqa: B018  (it has a follower now)
+    monkeypatch.setattr(here._follower, "hand_out", broken)
+    told, asked = await asyncio.gather(desk.submit(Tell([1], [0.5])), desk.ask(1, "bob"), return_exceptions=True)
+    assert told == 1
+    assert isinstance(asked, StorageError)
     assert study.status().told == 2
 
 
-def test_who_leaves_while_being_served_gives_its_tickets_back() -> None:
-    store, study = opened(lease_seconds=3600)
-
-    async def work(studies: Studies) -> None:
-        await studies.of("s").opened()
-        asked = asyncio.ensure_future(studies.of("s").desk.ask(3, "gone"))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)  # it is being carried out
-        asked.cancel()
+async def test_who_leaves_while_being_served_gives_its_tickets_back(served: tuple[Studies, surest.Study]) -> None:
+    studies, study = served
+    await studies.of("s").opened()
+    asked = asyncio.ensure_future(studies.of("s").desk.ask(3, "gone"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # it is being carried out
+    asked.cancel()
+    handed = await studies.of("s").desk.ask(3, "bob")
+    while [ticket.id for ticket in handed.tickets] != [0, 1, 2]:
+        assert not {0, 1, 2} & {ticket.id for ticket in handed.tickets}
         handed = await studies.of("s").desk.ask(3, "bob")
-        while [ticket.id for ticket in handed.tickets] != [0, 1, 2]:
-            assert not {0, 1, 2} & {ticket.id for ticket in handed.tickets}
-            handed = await studies.of("s").desk.ask(3, "bob")
-
-    run(store, work)
     assert {ticket[3] for ticket in study.export()["tickets"][:3]} == {"bob"}
 
 
-def test_those_who_wait_are_let_go_when_the_service_ends() -> None:
-    store, study = opened()
+async def test_those_who_wait_are_let_go_when_the_service_ends(served: tuple[Studies, surest.Study]) -> None:
+    studies, study = served
     study.pause()
-
-    async def work(studies: Studies) -> None:
-        asked = asyncio.ensure_future(studies.of("s").desk.ask(1, "ann", wait=600))
-        while not studies.of("s").desk.waiting:
-            await asyncio.sleep(0.01)
-        studies.close()
-        handed = await asyncio.wait_for(asked, 30)
-        assert (handed.tickets, handed.paused) == ([], True)
-
-    run(store, work)
+    asked = asyncio.ensure_future(studies.of("s").desk.ask(1, "ann", wait=600))
+    while not studies.of("s").desk.waiting:
+        await asyncio.sleep(0.01)
+    studies.close()
+    handed = await asyncio.wait_for(asked, 30)
+    assert (handed.tickets, handed.paused) == ([], True)
 
 
-def test_names_that_there_are_not_take_no_memory() -> None:
-    store, _ = opened()
-
-    async def work(studies: Studies) -> None:
-        for number in range(3 * studies.limits.studies):
-            with pytest.raises(surest.SurestError):
-                await studies.of(f"none {number}").desk.ask(1, "ann")
-        assert len(studies.served) <= 1
-
-    run(store, work)
+async def test_names_that_there_are_not_take_no_memory(served: tuple[Studies, surest.Study]) -> None:
+    studies, _ = served
+    for number in range(3 * studies.limits.studies):
+        with pytest.raises(surest.SurestError):
+            await studies.of(f"none {number}").desk.ask(1, "ann")
+    assert len(studies.served) <= 1

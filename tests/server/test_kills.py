@@ -58,7 +58,7 @@ class Load:
 
 def check_kills(storage: str, tmp_path: Path, kills: int) -> None:
     rng = random.Random(20261116)
-    service = Service(storage, tmp_path, "--quiet").start()
+    service = Service(tmp_path, "--quiet", storage=storage).start()
     surest.open_study(
         service.url, "s", ["a", "b", "c"], 0.1, algorithm=support.TELLTALE, seed=1, rounds=100_000, lease_seconds=3600
     )

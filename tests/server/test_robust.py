@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving_support import Service, raw
+from serving_support import Service, connected, raw
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "durability"))
 import support
 
 import surest
+from surest.server.limits import Rate
 from surest.server.tokens import Tokens
 from waiting import together, until
 
+HASTY = {"header_seconds": 1.0, "body_seconds": 1.0, "grace_seconds": 2.0}  # limits whose end a test can wait for
 HEAD = b"POST /api/studies/s/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
@@ -35,33 +37,24 @@ def ask(body: dict[str, object]) -> bytes:
 
 def test_connections_that_say_nothing_or_half_of_it(tmp_path: Path) -> None:
     """A hundred that never send a head, and a hundred that stop in its middle, are let go; others are served meanwhile."""
-    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--hasty") as service:
-        silent = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(200)]
-        try:
-            for half in silent[::2]:
-                half.sendall(HEAD[:40])
-            assert service.get("/healthz").status == 200
-            for one in silent:
-                one.settimeout(60)
-                with contextlib.suppress(ConnectionResetError):
-                    assert one.recv(1000) == b""  # let go, after `header_seconds`
-        finally:
-            for one in silent:
-                one.close()
+    with Service(tmp_path, **HASTY) as service:
+        silent = [connected(service, HEAD[: 40 * (number % 2)]) for number in range(200)]
+        assert service.get("/healthz").status == 200
+        for one in silent:
+            with one, contextlib.suppress(ConnectionResetError):
+                assert one.recv(1000) == b""  # let go, after `header_seconds`
         service.post("/api/studies", {"name": "s", "arms": 2})
-        with socket.create_connection(("127.0.0.1", service.port), timeout=60) as slow:
-            slow.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+        with connected(service, HEAD + b"Content-Length: 100\r\n\r\n{") as slow:
             assert service.get("/healthz").status == 200
             assert slow.recv(1000).split()[1] == b"408", "a body that does not come"
-        with socket.create_connection(("127.0.0.1", service.port), timeout=60) as leaves:
-            leaves.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+        connected(service, HEAD + b"Content-Length: 100\r\n\r\n{").close()
         assert service.get("/healthz").status == 200
 
 
 def test_who_does_not_read_a_download_blocks_nobody(service: Service) -> None:
     """An export is read from the log at once, not at the pace of who takes it: others ask and tell meanwhile."""
     service.post("/api/studies", {"name": "download", "arms": 2, "items": [f"{i}: {'x' * 400}" for i in range(20_000)]})
-    with socket.create_connection(("127.0.0.1", service.port)) as slow:
+    with connected(service) as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.sendall(b"GET /api/studies/download/export HTTP/1.1\r\nHost: localhost\r\n\r\n")
         slow.recv(100)
@@ -75,47 +68,29 @@ def test_who_does_not_read_a_download_blocks_nobody(service: Service) -> None:
 @pytest.mark.parametrize("idle", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_many_idle_workers(tmp_path: Path, idle: int) -> None:
     """Workers that wait cost next to nothing; when there is something to do, they are served, each ticket to one of them."""
-    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path) as service:
+    with Service(tmp_path) as service:
         settings = {"algorithm": "naive-best-arm", "delta": 0.001}
         service.post("/api/studies", {"name": "s", "arms": 2, "settings": settings})
         service.post("/api/studies/s/pause")
-        waiting = [socket.create_connection(("127.0.0.1", service.port), timeout=60) for _ in range(idle)]
-        try:
-            for number, one in enumerate(waiting):
-                one.sendall(ask({"wait": 50, "worker": f"w{number}"}))
-            waits = f"surest_asks_waiting {idle}"
-            until(lambda: waits in service.get("/metrics").body.decode())
-            assert service.get("/api/studies/s/status").json["out"] == 0
-            quick = [_seconds(service, "/api/studies") for _ in range(5)]
-            began = time.monotonic()
-            service.post("/api/studies/s/resume")
-            tickets = [json.loads(_body(one))["tickets"][0]["ticket"] for one in waiting]
-            took = time.monotonic() - began
-        finally:
-            for one in waiting:
-                one.close()
-        assert sorted(tickets) == list(range(idle))
-        print(f"{idle} idle: another request takes {1000 * min(quick):.0f} ms; all served after {took:.1f} s")
+        waiting = [connected(service, ask({"wait": 50, "worker": f"w{number}"})) for number in range(idle)]
+        until(lambda: f"surest_asks_waiting {idle}" in service.get("/metrics").text)
+        assert service.get("/api/studies/s/status").json["out"] == 0
+        service.post("/api/studies/s/resume")
+        assert sorted(first_ticket(one) for one in waiting) == list(range(idle))
 
 
-def _seconds(service: Service, path: str) -> float:
-    began = time.monotonic()
-    assert service.get(path).status == 200
-    return time.monotonic() - began
-
-
-def _body(connection: socket.socket) -> bytes:
+def first_ticket(connection: socket.socket) -> int:
+    """Of what comes on a connection, which is closed then."""
     data = b""
-    while b"\r\n\r\n" not in data or not data.endswith(b"}"):
-        part = connection.recv(65536)
-        assert part, data
-        data += part
-    return data.partition(b"\r\n\r\n")[2]
+    with connection:
+        while b"\r\n\r\n" not in data or not data.endswith(b"}"):
+            part = connection.recv(65536)
+            assert part, data
+            data += part
+    return int(json.loads(data.partition(b"\r\n\r\n")[2])["tickets"][0]["ticket"])
 
 
-def test_too_many_requests_are_refused(tmp_path: Path) -> None:
-    from surest.server.limits import Rate
-
+def test_too_many_requests_are_refused() -> None:
     rate = Rate(100.0, seconds=1.0)
     assert sum(rate.take("ann", now=0.0) for _ in range(200)) == 100
     assert rate.take("bob", now=0.0)
@@ -126,21 +101,21 @@ def test_too_many_requests_are_refused(tmp_path: Path) -> None:
 
 def test_sigterm_finishes_what_is_in_hand(tmp_path: Path) -> None:
     """Who waits is answered, what was being written is acknowledged, browsers are let go; the status is 0."""
-    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path).start()
+    service = Service(tmp_path).start()
     service.post("/api/studies", {"name": "s", "arms": 2})
     service.post("/api/studies/s/pause")
     watch = b"GET /api/studies/s/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with ThreadPoolExecutor(2) as pool:
-        waits, watches = (pool.submit(raw, service, sent, 60) for sent in (ask({"wait": 50}), watch))
-        until(lambda: "surest_asks_waiting 1" in service.get("/metrics").body.decode())
-        until(lambda: "surest_watching 1" in service.get("/metrics").body.decode())
+        waits, watches = (pool.submit(raw, service, sent) for sent in (ask({"wait": 50}), watch))
+        until(lambda: "surest_asks_waiting 1" in service.get("/metrics").text)
+        until(lambda: "surest_watching 1" in service.get("/metrics").text)
         began = time.monotonic()
         assert service.stop() == 0
         assert time.monotonic() - began < 20
         assert b'{"tickets":[],"finished":false' in waits.result()
         assert b"event: change" in watches.result()
     assert service.events()[-1]["event"] == "ended"
-    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path).start()
+    service = Service(tmp_path).start()
     assert (service.get("/healthz").status, service.stop(signal.SIGINT)) == (200, 0)
 
 
@@ -157,16 +132,15 @@ def running(service: Service, token: str) -> int:
 
 def asked_for(service: Service, path: str, token: str) -> socket.socket:
     """A connection on which something was asked for."""
-    connection = socket.create_connection(("127.0.0.1", service.port), timeout=60)
-    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
-    return connection
+    sent = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+    return connected(service, sent.encode())
 
 
 def test_reports_keep_nobody_waiting_but_who_asks_for_them(tmp_path: Path) -> None:
     """While reports are being made, all others are served; what nobody waits for any more is not begun."""
     tokens = Tokens(tmp_path / "tokens.json")
     ann, bob, worker = tokens.add("ann", "look"), tokens.add("bob", "look"), tokens.add("worker", "administer")
-    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--stuck", str(tmp_path)) as service:
+    with Service(tmp_path, stuck=True) as service:
         for name in ("s", "other"):
             assert service.post("/api/studies", {"name": name, "arms": 2}, token=worker).status == 201
         hasty = [asked_for(service, "/studies/s/report.md", ann) for _ in range(20)]
@@ -195,7 +169,7 @@ def test_reports_keep_nobody_waiting_but_who_asks_for_them(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("what", ["report", "reports of clients who left", "nobody reads", "others write"])
 def test_sigterm_ends_the_service_whatever_is_running(tmp_path: Path, what: str) -> None:
-    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--hasty", "--stuck", str(tmp_path)).start()
+    service = Service(tmp_path, stuck=True, **HASTY).start()
     items = [f"{i}: {'x' * 400}" for i in range(20_000)]
     service.post("/api/studies", {"name": "s", "arms": 2, "items": items if what == "nobody reads" else 5})
     path = "/api/studies/s/export" if what == "nobody reads" else "/studies/s/report.md"
@@ -203,8 +177,7 @@ def test_sigterm_ends_the_service_whatever_is_running(tmp_path: Path, what: str)
     if what == "others write":  # so that workers wait for the database
         other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        connections = [socket.create_connection(("127.0.0.1", service.port), timeout=60), other]
-        connections[0].sendall(ask({}))
+        connections = [connected(service, ask({})), other]
         until(lambda: running(service, "") == 1)
     elif what == "nobody reads":
         assert connections[0].recv(12).endswith(b"200")
@@ -221,7 +194,7 @@ def test_sigterm_ends_the_service_whatever_is_running(tmp_path: Path, what: str)
 
 
 def test_a_log_that_nobody_reads_keeps_nobody_waiting(tmp_path: Path) -> None:
-    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--hasty")
+    service = Service(tmp_path, **HASTY)
     os.mkfifo(service.log)
     unread = os.open(service.log, os.O_RDONLY | os.O_NONBLOCK)
     service.start()
@@ -250,29 +223,27 @@ def test_sigterm_ends_a_service_that_waits_for_its_database_at_the_start(tmp_pat
 def test_idle_connections_shut_nobody_out(tmp_path: Path) -> None:
     """As many as there may be, with a request each and without a token: whoever has one is served, and keeps theirs."""
     token = Tokens(tmp_path / "tokens.json").add("ann", "work")
-    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--few") as service:
-        kept = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
-        idle = []
-        try:
-            for number in range(100):
-                if number % 50 == 0:
-                    kept.request("GET", "/api/studies", headers={"Authorization": f"Bearer {token}"})
-                    assert kept.getresponse().read() == b'{"studies":[]}'
-                    here = kept.sock
-                idle.append(asked_for(service, "/healthz", "not-one") if number % 2 else raw_connection(service))
-            assert service.get("/api/studies", token=token).status == 200
-            assert service.get("/healthz").status == 200
-            kept.request("GET", "/api/studies", headers={"Authorization": f"Bearer {token}"})
-            assert kept.getresponse().read() == b'{"studies":[]}'
-            assert kept.sock is here, "it was never let go"
-            mine = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=60) for _ in range(50)]
-            for one in mine:  # nor does a token take all of them
-                one.request("GET", "/api/studies", headers={"Authorization": f"Bearer {token}"})
-                assert one.getresponse().read() == b'{"studies":[]}'
-            assert service.get("/healthz").status == 200
-        finally:
-            for one in (*idle, kept, *mine):
-                one.close()
+
+    def listed(connection: http.client.HTTPConnection) -> None:
+        connection.request("GET", "/api/studies", headers={"Authorization": f"Bearer {token}"})
+        assert connection.getresponse().read() == b'{"studies":[]}'
+
+    with Service(tmp_path, connections=60) as service, contextlib.ExitStack() as opened:
+        mine = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=60) for _ in range(51)]
+        for one in mine:
+            opened.callback(one.close)
+        for number in range(100):
+            if number % 50 == 0:
+                listed(mine[0])
+                here = mine[0].sock
+            opened.enter_context(asked_for(service, "/healthz", "not-one") if number % 2 else connected(service))
+        assert service.get("/api/studies", token=token).status == 200
+        assert service.get("/healthz").status == 200
+        listed(mine[0])
+        assert mine[0].sock is here, "it was never let go"
+        for one in mine[1:]:  # nor does a token take all of them
+            listed(one)
+        assert service.get("/healthz").status == 200
 
 
 def open_files(pid: int) -> set[str]:
@@ -282,10 +253,6 @@ def open_files(pid: int) -> set[str]:
         with contextlib.suppress(FileNotFoundError):
             names.add(os.readlink(link))
     return names
-
-
-def raw_connection(service: Service) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.port), timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -302,7 +269,7 @@ def test_two_services_on_one_postgresql(tmp_path: Path, server: support.Server) 
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         folder.mkdir()
-    with Service(url, folders[0]) as one, Service(url, folders[1]) as two:
+    with Service(folders[0], storage=url) as one, Service(folders[1], storage=url) as two:
         surest.open_study(one.url, "s", ["a", "b", "c"], 0.1, algorithm="telltale", seed=1, rounds=10)
         rewards: dict[int, float] = {}
         together(*(partial(_work, service, rewards) for service in (one, two) for _ in range(2)))

@@ -36,15 +36,16 @@ SOON_SECONDS = (
 class Asked(Request):
     """A request to the service."""
 
-    who: Identity | None = None
-    sender = ""  # whose limits count: those of a token, or of an address
-    most = 0  # bytes that its body may have
-
-    @property
-    def service(self) -> "Service":
-        """What serves it."""
-        found: Service = self.scope["app"]
-        return found
+    def __init__(self, scope: Scope, receive: Receive, service: "Service") -> None:
+        super().__init__(scope, receive)
+        self.service = service
+        self.address = "?" if self.client is None else self.client.host
+        self.root = str(scope.get("root_path", "")).rstrip(
+            "/"
+        )  # before every path, where a proxy puts the service below one
+        self.who: Identity | None = None
+        self.sender = self.address  # whose limits count: those of a token, or of an address
+        self.most = 0  # bytes that its body may have
 
     @property
     def name(self) -> str:
@@ -55,16 +56,6 @@ class Asked(Request):
     def study(self) -> "Served":
         """That study, as the service has it."""
         return self.service.studies.of(self.name)
-
-    @property
-    def address(self) -> str:
-        """Where it comes from."""
-        return "?" if self.client is None else self.client.host
-
-    @property
-    def root(self) -> str:
-        """What stands before every path, where a proxy puts the service below one."""
-        return str(self.scope.get("root_path", "")).rstrip("/")
 
     @property
     def public_url(self) -> str:

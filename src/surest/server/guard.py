@@ -57,7 +57,7 @@ class Guard:
             return
         began, answer = time.monotonic(), _Answer(send, self.service.limits.send_seconds)
         scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")  # see `NameConvertor`
-        request = scope["asked"] = Asked(scope, receive)
+        request = scope["asked"] = Asked(scope, receive, self.service)
         self.service.metrics.running += 1
         try:
             self._admit(request)
@@ -93,7 +93,8 @@ class Guard:
             )
         if request.scope["path"] not in OPEN:
             request.who = identify(request) if guarded else EVERYBODY
-        request.sender = f"token {request.who.name}" if request.who is not None and guarded else request.address
+        if request.who is not None and guarded:
+            request.sender = f"token {request.who.name}"
         connection = getattr(request.state, "connection", None)
         if request.who is not None and connection is not None and not connection.known(request.sender):
             raise Refused(429, "too many connections", retry_after=1, headers={"Connection": "close"})

@@ -1,7 +1,7 @@
 """The OpenAPI document, made from the table of endpoints."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,31 @@ from surest import __version__
 if TYPE_CHECKING:
     from surest.server.endpoints import Endpoint
 
-REFUSALS = {
-    400: "The body, or a setting in it, cannot be used.",
-    401: "A token is needed, or this one is not known.",
-    403: "The token may not do that.",
-    404: "There is no such study.",
-    409: "A ticket was never handed out, was told otherwise before, or is with another worker; or there is a study of that name.",
-    413: "The body is too large.",
-    415: "The body is not JSON.",
-    422: "A reward outside of the bounds, or a body that does not fit.",
-    429: "Too many requests; Retry-After says when to go on.",
-    503: "The database cannot be reached; Retry-After says when to try again. Nothing was acknowledged.",
+REFUSALS: dict[int, tuple[str, Callable[["Endpoint"], bool]]] = {
+    400: ("The body, or a setting in it, cannot be used.", lambda one: one.body is not None),
+    401: ("A token is needed, or this one is not known.", lambda one: one.role is not None),
+    403: ("The token may not do that.", lambda one: one.role is not None),
+    404: ("There is no such study.", lambda one: "{name" in one.path),
+    409: (
+        "A ticket was never handed out, was told otherwise before, or is with another worker; or there is a study of that name.",
+        lambda one: one.role == "work" or one.status == 201,  # a ticket, or the name of a new study
+    ),
+    413: ("The body is too large.", lambda one: one.body is not None),
+    415: ("The body is not JSON.", lambda one: one.body is not None),
+    422: ("A reward outside of the bounds, or a body that does not fit.", lambda one: one.body is not None),
+    429: ("Too many requests; Retry-After says when to go on.", lambda _: True),
+    503: (
+        "The database cannot be reached; Retry-After says when to try again. Nothing was acknowledged.",
+        lambda _: True,
+    ),
 }
+"""Statuses with what they mean, and which endpoints answer with them."""
+ERROR = {
+    "type": "object",
+    "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
+    "required": ["kind", "message"],
+}
+REFUSED = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 
 
 def document(endpoints: "Sequence[Endpoint]") -> dict[str, Any]:
@@ -35,7 +48,7 @@ def document(endpoints: "Sequence[Endpoint]") -> dict[str, Any]:
     for endpoint in endpoints:
         schema, gives = (schema_of.get(id(form)) for form in (endpoint.body, endpoint.gives))
         paths.setdefault(plain_path(endpoint.path), {})[endpoint.method.lower()] = _operation(endpoint, schema, gives)
-    error = {"type": "object", "properties": {"error": _ERROR}, "required": ["error"]}
+    error = {"type": "object", "properties": {"error": ERROR}, "required": ["error"]}
     return {
         "openapi": "3.1.0",
         "info": {"title": "surest", "version": __version__, "description": "Studies over HTTP, for workers in any language."},
@@ -45,13 +58,6 @@ def document(endpoints: "Sequence[Endpoint]") -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }  # fmt: skip
-
-
-_ERROR = {
-    "type": "object",
-    "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
-    "required": ["kind", "message"],
-}
 
 
 @cache
@@ -71,7 +77,9 @@ def _operation(endpoint: "Endpoint", schema: dict[str, Any] | None, gives: dict[
         {"name": n, "in": "query", "description": said, "schema": {"type": "string"}} for n, said in endpoint.query
     ]
     answer = {"description": "Done.", "content": {endpoint.kind: {} if gives is None else {"schema": gives}}}
-    refused = {str(code): _refusal(said) for code, said in REFUSALS.items() if _may(endpoint, code)}
+    refused = {
+        str(code): {"description": said, "content": REFUSED} for code, (said, may) in REFUSALS.items() if may(endpoint)
+    }
     found: dict[str, Any] = {
         "operationId": endpoint.answer.__name__,
         "summary": endpoint.summary,
@@ -84,20 +92,3 @@ def _operation(endpoint: "Endpoint", schema: dict[str, Any] | None, gives: dict[
     if schema is not None:
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return found
-
-
-def _may(endpoint: "Endpoint", code: int) -> bool:
-    """Whether an endpoint answers with a status, as far as its form says."""
-    if code in (401, 403):
-        return endpoint.role is not None
-    if code in (400, 413, 415, 422):
-        return endpoint.body is not None
-    if code == 404:
-        return "{name" in endpoint.path
-    if code == 409:
-        return endpoint.role == "work" or endpoint.status == 201  # a ticket, or the name of a new study
-    return True
-
-
-def _refusal(said: str) -> dict[str, Any]:
-    return {"description": said, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}

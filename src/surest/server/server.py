@@ -179,7 +179,7 @@ class Server(uvicorn.Server):
         """Finish what is in hand; a second signal ends at once."""
         if self.should_exit:
             self.force_exit = True
-        if not self.should_exit:
+        else:
             last = threading.Timer(self.grace_seconds, self._end_now)
             last.daemon = True
             last.start()

@@ -195,23 +195,16 @@ class RemoteStudy(Study):
 
     def _say(self, call: Tell | Failure, numbers: Sequence[int]) -> None:
         if isinstance(call, Failure):
-            said = {
-                "ticket": call.ticket,
-                "reason": plain_text(str(call.reason))[:10_000],
-                "kind": call.kind,
-                "worker": call.worker,
-            }
+            reason = plain_text(str(call.reason))[:10_000]
+            said = {"ticket": call.ticket, "reason": reason, "kind": call.kind, "worker": call.worker}
             stated = {} if call.reward is None else {"reward": self._value(call.ticket, call.reward)}
             self._post("fail", said | stated)
         elif numbers:
             told = [parted(reward, f"ticket {number}") for number, reward in zip(numbers, call.rewards, strict=True)]
             values = [self._value(number, each.value) for number, each in zip(numbers, told, strict=True)]
             costs = [each.cost for each in told]
-            several: dict[str, Any] = {"tickets": list(numbers), "rewards": values, "costs": costs}
-            said = several if numbers[1:] else {"ticket": numbers[0], "reward": values[0], "cost": costs[0]}
-            if all(cost is None for cost in costs):  # a service of old knows none
-                said = {name: part for name, part in said.items() if "cost" not in name}
-            self._post("tell", {"worker": call.worker, **said})
+            known = {} if all(cost is None for cost in costs) else {"costs": costs}  # a service of old knows none
+            self._post("tell", {"worker": call.worker, "tickets": list(numbers), "rewards": values, **known})
         self._let_go(numbers)
 
     def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
