@@ -100,14 +100,12 @@ def check_kills(storage: str, tmp_path: Path, kills: int) -> None:
     )
 
 
-def test_a_few_kills(tmp_path: Path) -> None:
-    check_kills(f"sqlite:///{tmp_path}/s.db", tmp_path, 3)
+many = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3000)
-def test_two_hundred_kills(tmp_path: Path) -> None:
-    check_kills(f"sqlite:///{tmp_path}/s.db", tmp_path, 200)
+@pytest.mark.parametrize("kills", [3, pytest.param(200, marks=many)])
+def test_kills(tmp_path: Path, kills: int) -> None:
+    check_kills(f"sqlite:///{tmp_path}/s.db", tmp_path, kills)
 
 
 @pytest.mark.slow

@@ -166,7 +166,7 @@ async def _filled_in(request: "Asked", kind: str) -> FormData:
         raise Refused(415, f"the body is {kind[:60]!r}; this address accepts forms")
     try:
         form = await request.form(max_files=1, max_fields=100, max_part_size=size + 1)
-    except (HTTPException, UnicodeDecodeError) as error:
+    except (HTTPException, UnicodeDecodeError, KeyError) as error:
         raise Refused(400, f"the form cannot be read: {getattr(error, 'detail', error)}") from None
     check_csrf(request, form.get("csrf"))
     return form

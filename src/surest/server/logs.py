@@ -111,7 +111,7 @@ class Metrics:
     def text(self, service: "Service") -> str:
         """All of it, in Prometheus' form."""
         studies = service.studies
-        waiting = sum(study.desk.waiting for study in studies.served.values())
+        waiting = sum(len(study.desk.waiting) for study in studies.served.values())
         requests = {
             f'{{method="{method}",route="{route}",status="{status}"}}': number
             for (method, route, status), number in sorted(self.requests.items())

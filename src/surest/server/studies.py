@@ -105,20 +105,15 @@ class Desk:
 
     def __init__(self, study: "Served") -> None:
         self.study = study
+        self.waiting: list[Pending] = []  # for a ticket
+        self.wake = asyncio.Event()  # set when those who wait are to be tried again: something happened
         self._inbox: list[Pending] = []
-        self._waiting: list[Pending] = []
-        self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-
-    @property
-    def waiting(self) -> int:
-        """How many wait for a ticket."""
-        return len(self._waiting)
 
     @property
     def is_idle(self) -> bool:
         """Whether nobody is here."""
-        return not self._inbox and not self._waiting and (self._task is None or self._task.done())
+        return not self._inbox and not self.waiting and (self._task is None or self._task.done())
 
     def ask(
         self, k: int, worker: str, wait: float = 0.0, held: Sequence[int] | None = None
@@ -130,24 +125,20 @@ class Desk:
         """The outcome of a call. Rewards are on disk by then."""
         pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
         self._inbox.append(pending)
-        self.wake()
+        self.wake.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._serve())
         return pending.answer
 
-    def wake(self) -> None:
-        """Try those who wait again: something happened."""
-        self._wake.set()
-
     async def _serve(self) -> None:
         """Carry out all pending calls together, until there are none."""
-        while self._inbox or self._waiting:
+        while self._inbox or self.waiting:
             if not self._inbox:
-                soonest = min(pending.deadline for pending in self._waiting) - time.monotonic()
-                await within(self._wake, max(0.0, min(LOOK_SECONDS, soonest)))
-            self._wake.clear()
+                soonest = min(pending.deadline for pending in self.waiting) - time.monotonic()
+                await within(self.wake, max(0.0, min(LOOK_SECONDS, soonest)))
+            self.wake.clear()
             batch, self._inbox = self._inbox[:MOST], self._inbox[MOST:]
-            batch, self._waiting = [*self._waiting, *batch], []
+            batch, self.waiting = [*self.waiting, *batch], []
             batch = [pending for pending in batch if not pending.answer.done()]  # who has left needs no ticket
             if batch:
                 await self._answer(batch)
@@ -161,12 +152,12 @@ class Desk:
             elif isinstance(outcome, Exception):
                 pending.answer.set_exception(outcome)
             elif pending.waits(outcome, now) and not studies.closing.is_set():
-                self._waiting.append(pending)
+                self.waiting.append(pending)
             else:
                 studies.handed += len(outcome.tickets) if isinstance(outcome, Handed) else 0
                 studies.told += outcome if isinstance(outcome, int) else 0
                 pending.answer.set_result(outcome)
-        if any(not isinstance(pending.call, Ask) for pending in batch) or len(self._waiting) < len(batch):
+        if any(not isinstance(pending.call, Ask) for pending in batch) or len(self.waiting) < len(batch):
             self.study.watch.stirred.set()
 
     async def _carried_out(self, calls: list[Call]) -> Sequence[Outcome | Exception]:
@@ -264,7 +255,7 @@ class Served:
     def stir(self) -> None:
         """Say that something happened to it."""
         self.watch.stirred.set()
-        self.desk.wake()
+        self.desk.wake.set()
 
 
 def _failed(making: "asyncio.Future[Any]") -> bool:

@@ -1,6 +1,7 @@
 """Tokens, and what each may do. Only their digests are kept, in a file that its owner alone can read."""
 
 import hashlib
+import io
 import logging
 import os
 import secrets
@@ -168,18 +169,10 @@ class Tokens:
         return UsageError(f"the token file {self.path} cannot be {how}: {error}")
 
     def _write(self, tokens: list[Kept]) -> None:
-        """Replace the file atomically."""
+        from surest.study.transfer import put_in_place  # only those who make tokens need it
+
         assert self.path is not None
-        target = self.path.resolve()  # a link stays one
-        beside = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
         try:
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(tokens)))
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(target)
-        except BaseException as error:
-            beside.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise self._unusable("written", error) from None
-            raise
+            put_in_place(io.BytesIO(msgspec.json.format(msgspec.json.encode(tokens))), self.path, 0o600)
+        except OSError as error:
+            raise self._unusable("written", error) from None

@@ -120,8 +120,11 @@ def spooled(study: Study) -> IO[bytes]:
     return file
 
 
-def put_in_place(source: IO[bytes], target: Path) -> None:
-    """Put what is read in place of a file at one moment, so that no failure leaves half of it; into a pipe, write."""
+def put_in_place(source: IO[bytes], target: Path, mode: int | None = None) -> None:
+    """Put what is read in place of a file at one moment, so that no failure leaves half of it; into a pipe, write.
+
+    Without a `mode` the file keeps its own, or gets the usual one.
+    """
     if target.exists() and not target.is_file():
         with target.open("wb") as file:
             shutil.copyfileobj(source, file)
@@ -134,7 +137,8 @@ def put_in_place(source: IO[bytes], target: Path) -> None:
             file.flush()
             os.fsync(handle)
         os.umask(mask := os.umask(0))
-        os.chmod(aside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
+        usual = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask
+        os.chmod(aside, usual if mode is None else mode)
         os.replace(aside, target)
     except BaseException:
         os.unlink(aside)

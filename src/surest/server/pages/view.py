@@ -18,9 +18,9 @@ from surest.result.questions import question
 from surest.result.words import verdict
 from surest.search.cells import further
 from surest.server.events import is_idle
+from surest.server.pages.files import again
 from surest.server.pages.render import TEMPLATES, clipped
 from surest.server.studies import Served
-from surest.study.following import later_arms
 from surest.study.log import StoredTicket, times_told
 from surest.study.outcome import Progress, last_failures_of, progress_of
 from surest.study.study import Study
@@ -28,7 +28,6 @@ from surest.text import at_most, guessed, percent, seconds_words, visible
 
 MOST_REPLAYED = 20_000  # rewards up to which evidence over time is taken from a replay when a study is first looked at
 MOST_POINTS = 400  # points of a curve: more cannot be seen
-LOOKS = 40  # points of a curve that is taken from the cells of a list
 RECENT = 500  # tickets of the end of a log from which a page tells who works and what came last
 LAST = 12  # rows of the log, and items of a list, on the page of a study; all of them are on pages of their own
 PAGE = 100  # rows on a page of the log or of the table of cells
@@ -40,40 +39,15 @@ PARTS = ("verdict", "facts", "pictures", "arms", "cells", "work")  # of a study'
 
 def evidence_of(served: Served, study: Study, told: int, now: Point | None) -> tuple[Point, ...]:
     """Evidence over time of a study that was looked at: replayed once, from then on a point at each look."""
-    known = served.evidence
-    points = (
-        known[1] if known is not None and known[0] == study.id else replayed(study) if told <= MOST_REPLAYED else ()
-    )
+    seen, points = served.evidence or (None, ())
+    if seen != study.id:
+        points = again(study).result(history=True).history if told <= MOST_REPLAYED else ()
     if now is not None and (not points or now.pulls > points[-1].pulls):
         points = (*points, now)
     if len(points) > MOST_POINTS:
         points = (*points[:-1:2], points[-1])
     served.evidence = study.id, points
     return points
-
-
-def replayed(study: Study) -> tuple[Point, ...]:
-    """Evidence over time from the log: by a study of its own, so that nobody waits for it."""
-    own = Study(study.store, study.name)
-    return _on_items(own) if own.items else own.result(history=True).history
-
-
-def _on_items(study: Study) -> tuple[Point, ...]:
-    """Evidence as the cells of a list came."""
-    with study.store.reading() as log:
-        arms = log.read_arms(study.id)
-        told = [ticket for ticket in log.read_tickets(study.id) if ticket.reward is not None]
-    session = study.settings.session([arm.label for arm in arms if arm.added_at == 0])
-    for at, labels in later_arms(arms).items():
-        session.grow(labels, at)
-    points: list[Point] = []
-    step = max(len(told) // LOOKS, 1)
-    for number, ticket in enumerate(told, 1):
-        session.tell_cell(ticket.arm, ticket.item or 0, ticket.reward or 0.0)
-        point = point_of(session.running) if number % step == 0 else None
-        if point is not None and (not points or point.pulls > points[-1].pulls):
-            points.append(point)
-    return tuple(points)
 
 
 def point_of(running: Running[Answer]) -> Point | None:
