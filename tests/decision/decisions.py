@@ -1,6 +1,7 @@
 """Decisions of every kind, made small, their lines as data, and what the verifier says of them."""
 
 import json
+import random
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -191,3 +192,93 @@ def challenged(rate: float) -> surest.Challenge:
     table = coins(0.5, 0.3, rate, items=400)
     champion = surest.Champion(lambda arm, item: table[arm, item], range(400), worth=0.05, seed=3)
     return [champion.challenge(arm) for arm in range(3)][-1]
+
+
+def drawn_gate(seed: int) -> surest.Gate:
+    """A gate with everything about it drawn at random: the scores, the gaps, the settings."""
+    rng = np.random.default_rng([9, seed])
+    total = int(rng.integers(1, 140))
+    kinds = [rng.random(total), (rng.random(total) < 0.6).astype(float), rng.integers(0, 11, total) / 10]
+    old = kinds[seed % 3]
+    new = np.where(rng.random(total) < 0.2, np.roll(old, 1), old) if seed % 2 else np.clip(old + rng.normal() / 5, 0, 1)
+    settings: dict[str, Any] = {"margin": float(rng.choice([0, 0.03, 0.1])), "delta": float(rng.choice([0.05, 0.2]))}
+    if rng.random() < 0.3:
+        old, new = 6 * old - 2, 6 * new - 2
+        settings |= {"bounds": (-2.0, 4.0), "minimise": bool(rng.random() < 0.5), "margin": 6 * settings["margin"]}
+    settings |= [{}, {"seed": f"commit {seed}"}, {"shuffled": True}, {"target": "population"}][seed // 3 % 4]
+    baseline, kept = {f"q{i}": x for i, x in enumerate(old.tolist())}, rng.random(total) < rng.choice([1, 0.95, 0.5])
+    candidate = {f"q{i}": x for i, x in enumerate(new.tolist()) if kept[i]}
+    return surest.gate(baseline, candidate, **settings)
+
+
+def challenges(seed: int) -> list[surest.Challenge]:
+    """Challenges with everything about them drawn at random, each with what is known of the champion by then."""
+    rng = np.random.default_rng([41, seed])
+    candidates, total, settings = int(rng.integers(3, 8)), int(rng.integers(3, 300)), dict[str, Any]()
+    table, width = table_of(seed % 3, candidates, total, rng), 1.0
+    if rng.random() < 0.3:
+        table, width = 6 * table - 2, 6.0
+        settings = {"bounds": (-2.0, 4.0), "minimise": bool(rng.random() < 0.5)}
+    if rng.random() < 0.3:
+        settings["budget"] = int(rng.integers(1, total))
+    settings |= {"delta": float(rng.choice([0.05, 0.2])), "worth": width * float(rng.choice([0, 0.02, 0.1]))}
+    champion = surest.Champion(lambda arm, item: float(table[arm, item]), range(total), seed=seed, **settings)
+    return [champion.challenge(arm) for arm in range(candidates)][1:]
+
+
+def cheapest_search(seed: int) -> surest.Result:
+    """A search with everything about it drawn at random: on a list, a sample or a complete table, or by fresh pulls."""
+    rng = np.random.default_rng([5, seed])
+    n, total = int(rng.integers(1, 6)), int(rng.integers(2, 120))
+    table = table_of(seed % 4, n, total, rng)
+    near, slack, high = float(rng.choice([0, 0.05, 0.2])), float(rng.choice([0, 0.1])), float(rng.choice([1, 60]))
+    settings: dict[str, Any] = {
+        "cheapest": near * high,
+        "slack": slack * high,
+        "cost": {str(arm): float(rng.integers(1, 4)) for arm in range(n)},
+        "delta": float(rng.choice([0.05, 0.3])),
+    }
+    settings |= {"seed": seed, "bounds": (0.0, high), "minimise": high > 1}
+    arms, table = [str(arm) for arm in range(n)], table * high
+    if rng.random() < 0.3:
+        settings["budget"] = int(rng.integers(1, n * total + 1))
+    match seed // 4 % 4:
+        case 0:
+            pulled = {arm: lambda row=row: float(rng.choice(row)) for arm, row in zip(arms, table, strict=True)}
+            return surest.identify(pulled, record=True, **{"budget": 300, **settings})
+        case 1:
+            return surest.evaluate(dict(zip(arms, table.tolist(), strict=True)), **settings)
+        case 2:
+            settings["target"] = "population"
+    return surest.evaluate(arms, range(total), score=lambda arm, item: table[int(arm), item], **settings)
+
+
+STRENGTH = {"a": 8.0, "b": 2.0, "c": 1.0}
+
+
+def judge_of(seed: int) -> Callable[[str, str], bool]:
+    rng = random.Random(seed)
+    return lambda a, b: rng.random() < STRENGTH[a] / (STRENGTH[a] + STRENGTH[b])
+
+
+def rps(first: str, second: str) -> str:
+    return second if {"rock": "paper", "paper": "scissors", "scissors": "rock"}[first] == second else first
+
+
+def often_silent(first: str, second: str) -> str | None:
+    return None if random.random() < 0.2 else first
+
+
+DUELS = {
+    "winner": lambda: surest.duel(list(STRENGTH), judge_of(1), seed=1, record=True),
+    "strict": lambda: surest.duel(list(STRENGTH), judge_of(2), seed=1, record=True, strict=True),
+    "epsilon": lambda: surest.duel(list(STRENGTH), judge_of(3), seed=1, record=True, epsilon=0.1),
+    "top": lambda: surest.duel(list(STRENGTH), judge_of(4), seed=1, record=True, top=2),
+    "ranked": lambda: surest.duel(list(STRENGTH), judge_of(5), seed=1, record=True, rank=True),
+    "none": lambda: surest.duel(["rock", "paper", "scissors"], rps, seed=1, record=True),
+    "open": lambda: surest.duel(list(STRENGTH), judge_of(1), seed=1, record=True, budget=15),
+    "recorded": lambda: surest.duel([("a", "b", 1), ("c", "a", 0), ("b", "c", 1)] * 30, record=True),
+    "imputed": lambda: surest.duel(
+        list(STRENGTH), often_silent, seed=1, record=True, budget=30, on_failure=0.5, retries=0
+    ),
+}

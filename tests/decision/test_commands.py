@@ -36,6 +36,7 @@ def run(run: Run) -> Run:
         "identify bernoulli:0.5,0.3,0.1 --top 2 --seed 1 --quiet",
         "identify --command a='echo 0.75' --command b='echo 0.25' --quiet",
         "evaluate table.csv",
+        "evaluate table.csv --cheapest 0.1 --cost a=2 --cost b=1",
         "gate table.csv --baseline b --candidate a --margin 0.05",
     ],
 )

@@ -1,6 +1,5 @@
 """Decisions of the gate: valid as they are written, the same evidence as the library's, and mistakes are noticed."""
 
-from collections import Counter
 from math import log
 from pathlib import Path
 from typing import Any
@@ -14,35 +13,8 @@ import surest_verify as verifier
 from decision.decisions import known_gate, lines_of, refusal
 from statistical.test_gate import mutant
 from surest.decision.two import decision_of_gate
-from surest.errors import UsageError
 from surest.evidence.lists.gate import bet_above
 from surest_verify import verify
-
-
-def drawn_gate(seed: int) -> surest.Gate:
-    """A gate with everything about it drawn at random: the scores, the gaps, the settings."""
-    rng = np.random.default_rng([9, seed])
-    total = int(rng.integers(1, 140))
-    kinds = [rng.random(total), (rng.random(total) < 0.6).astype(float), rng.integers(0, 11, total) / 10]
-    old = kinds[seed % 3]
-    new = np.where(rng.random(total) < 0.2, np.roll(old, 1), old) if seed % 2 else np.clip(old + rng.normal() / 5, 0, 1)
-    settings: dict[str, Any] = {"margin": float(rng.choice([0, 0.03, 0.1])), "delta": float(rng.choice([0.05, 0.2]))}
-    if rng.random() < 0.3:
-        old, new = 6 * old - 2, 6 * new - 2
-        settings |= {"bounds": (-2.0, 4.0), "minimise": bool(rng.random() < 0.5), "margin": 6 * settings["margin"]}
-    settings |= [{}, {"seed": f"commit {seed}"}, {"shuffled": True}, {"target": "population"}][seed // 3 % 4]
-    baseline, kept = {f"q{i}": x for i, x in enumerate(old.tolist())}, rng.random(total) < rng.choice([1, 0.95, 0.5])
-    candidate = {f"q{i}": x for i, x in enumerate(new.tolist()) if kept[i]}
-    return surest.gate(baseline, candidate, **settings)
-
-
-def test_decisions_of_every_kind_are_valid() -> None:
-    kinds: Counter[tuple[str, bool]] = Counter()
-    for seed in range(84):
-        gate = drawn_gate(seed)
-        assert refusal(lines_of(gate)) == ""
-        kinds[gate.verdict, gate.exact] += 1
-    assert kinds.keys() == {("pass", True), ("pass", False), ("fail", True), ("fail", False), ("undecided", False)}
 
 
 def test_decisions_of_the_second_version_are_valid() -> None:
@@ -87,11 +59,6 @@ def test_a_gate_whose_list_is_only_a_number_is_valid() -> None:
     assert gate.verdict == "pass"
     assert not gate.exact
     assert refusal(lines_of(gate)) == ""
-
-
-def test_items_that_are_written_alike_are_refused() -> None:
-    with pytest.raises(UsageError, match="have the same name in the file"):
-        decision_of_gate(surest.gate({1: 0.5, "1": 0.5}, {1: 0.5, "1": 0.5}))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -187,22 +154,7 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
     assert alone(apart, np.inf, 0.0, np.inf, False) == (-1, 0.0)
 
 
-def test_decisions_with_predictions_or_of_equivalence_are_valid() -> None:
-    kinds = set()
-    for seed in range(6):
-        for more in (
-            {},
-            {"margin": 0.0, "equivalent": 0.3 if seed == 4 else 0.12},
-            {"delta": 0.2},
-            {"predict": False, "history": None},
-        ):
-            gate = known_gate(seed, **more)
-            lines = lines_of(gate)
-            assert refusal(lines) == ""
-            assert lines[0]["version"] == 3
-            assert bool(lines[0]["baseline"]) == (gate.share < 1)
-            kinds.add((gate.verdict, gate.exact, gate.equivalent))
-    assert len(kinds) >= 4
+def test_a_baseline_that_is_known_in_part_is_not_predicted_from() -> None:
     half = surest.gate(
         {f"q{i}": 1.0 for i in range(90)}, {f"q{i}": 1.0 for i in range(50)}, 0.3, items=100, shuffled=True
     )

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import surest
-from decision.decisions import cheapest_of_four, known_gate, lines_of, made, refusal
-from decision.test_champion import challenges
+from decision.decisions import challenges, cheapest_of_four, known_gate, lines_of, made, refusal
 from evidence import test_list_questions_exact, test_race_exact
 from statistical import test_gate, test_gate_known
 from statistical.race_mutants import mistakes_of, mutant, mutant_of, source_of

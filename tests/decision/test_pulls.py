@@ -12,7 +12,6 @@ import surest_verify
 from decision.decisions import KINDS, lines_of, made, refusal
 from surest.decision.pulls import decision_on_pulls
 from surest.decision.write import decision_of
-from surest.errors import UsageError
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -38,14 +37,6 @@ def test_decisions_are_valid_and_their_evidence_is_the_librarys(kind: str, monke
         found.clear()
 
 
-@pytest.mark.slow
-def test_a_thousand_decisions_are_valid() -> None:
-    """docs/verify.md has the count."""
-    seen = {(kind, seed): refusal(lines_of(made(kind, seed))) for kind in KINDS for seed in range(1_000, 1_100)}
-    assert len(seen) == 1_000
-    assert not any(seen.values())
-
-
 def test_decisions_with_paired_bets_have_them() -> None:
     for kind, seed in (("few", 1), ("narrow", 2)):
         lines = lines_of(made(kind, seed))
@@ -66,16 +57,6 @@ def test_a_later_file_extends_an_earlier_one() -> None:
         earlier = decision_on_pulls(then, transcript[:answered], additions, whole.events)
         assert refusal(earlier.lines) == ""
         assert earlier.lines[:-2] == later.lines[: len(earlier.lines) - 2]
-
-
-def test_what_has_no_record_or_no_checker_is_refused(tmp_path: Path) -> None:
-    arms = {"a": [1.0] * 60, "b": [0.0] * 60}
-    with pytest.raises(UsageError, match="record=True"):
-        surest.identify(arms, seed=1).write_decision(tmp_path / "decision.jsonl")
-    with pytest.raises(UsageError, match="no checker for lucb"):
-        surest.identify(arms, seed=1, algorithm="lucb", record=True).write_decision(tmp_path / "decision.jsonl")
-    with pytest.raises(UsageError, match="cannot be written"):
-        surest.identify(arms, seed=1, record=True).write_decision(tmp_path / "no folder" / "decision.jsonl")
 
 
 def test_a_search_that_is_kept_in_a_study_has_a_decision_too(tmp_path: Path) -> None:

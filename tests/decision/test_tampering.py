@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import surest
 import surest_verify
 from decision.decisions import (
+    DUELS,
     Line,
     best_of_four,
     chained,
@@ -29,7 +30,6 @@ from decision.decisions import (
     made,
     refusal,
 )
-from decision.test_duels import CASES
 
 
 def passing_gate() -> surest.Gate:
@@ -56,7 +56,7 @@ SAMPLES: dict[str, Callable[[], Any]] = {
     "challenge that fails": partial(challenged, 0.3),
     "cheapest": cheapest_of_four,
     "cheapest that is open": partial(cheapest_of_four, budget=40),
-    "duels": CASES["winner"],
+    "duels": DUELS["winner"],
     **{kind: partial(made, kind, seed) for kind, seed in FRESH.items()},
 }
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import random
 import warnings
 from dataclasses import replace
 from itertools import pairwise
@@ -21,6 +22,7 @@ from surest.core.protocol import Point
 from surest.errors import UsageError
 from surest.report import plots as plot
 from surest.report.page import Report, to_html
+from surest.report.pictures import pictures_of
 from surest.report.report import read_report
 from surest.result.data import Result
 from surest.result.differences import leads_of, overlap_note
@@ -205,3 +207,22 @@ def test_evaluations_on_a_list_are_called_so_on_an_axis() -> None:
     assert listed.plot("pulls").get_xlabel() == f"evaluations (of {listed.evaluations})"
     told = surest.identify(bernoulli([0.9, 0.1]), seed=1)
     assert told.plot("pulls").get_xlabel() == f"pulls (of {told.pulls})"
+
+
+def test_who_beats_whom_is_drawn_in_the_order_found() -> None:
+    rng, labels = random.Random(1), ["good", "<b>&bad", "worse"]
+    judge = lambda a, b: rng.random() < (0.9 if labels.index(a) < labels.index(b) else 0.1)  # noqa: E731
+    result = surest.duel(labels, judge, seed=1, rank=True)
+    picture = pictures_of(result)[0]
+    drawn = picture.drawn
+    assert (picture.heading, drawn.labels, drawn.chosen) == ("Who beats whom", labels, {labels[0]})
+    assert all(told for i, row in enumerate(drawn.cells) for j, (_, told) in enumerate(row) if i != j)
+    assert drawn.cells[0][1].share > 0.5 > drawn.cells[1][0].share
+    assert "3 of 3 pairs are told apart" in picture.note
+    assert [text.get_text().split()[0] for text in result.plot().get_yticklabels()] == labels
+    for shown in (to_html(Report(result)), result._repr_html_()):
+        assert "<b>&bad" not in shown
+        assert "&lt;b&gt;" in shown
+        assert "<svg" in shown
+    with pytest.raises(UsageError, match="not a search by duels"):
+        surest.identify({"a": [1.0] * 40, "b": [0.0] * 40}).plot("duels")

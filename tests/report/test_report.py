@@ -367,17 +367,14 @@ def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
     assert ">pulls<" not in to_html(Report(kept))
 
 
-def test_evidence_over_time_on_a_list_survives_json() -> None:
-    kept = replace(surest.evaluate({"a": [1.0] * 60, "b": [0.0] * 60}, seed=1), history=(Point(2, 0.5, 3.0),))
-    assert from_json(kept.to_dict(), "it").history == kept.history
-
-
-def test_rewards_that_came_ahead_survive_json() -> None:
-    result = replace(surest.identify(bernoulli([0.9, 0.1]), seed=1), evaluations=1234)
-    data = result.to_dict()
+def test_what_json_has_in_another_form_survives_it() -> None:
+    listed = replace(surest.evaluate({"a": [1.0] * 60, "b": [0.0] * 60}, seed=1), history=(Point(2, 0.5, 3.0),))
+    assert from_json(listed.to_dict(), "it").history == listed.history
+    pulled = replace(surest.identify(bernoulli([0.9, 0.1]), seed=1), evaluations=1234)
+    data = pulled.to_dict()
     assert from_json(data, "it").evaluations == data["evaluations"] == 1234
     del data["evaluations"]  # as results of old
-    assert from_json(data, "it").evaluations == result.pulls
+    assert from_json(data, "it").evaluations == pulled.pulls
 
 
 @pytest.mark.parametrize("command", ["identify bernoulli:1,0 --seed=1", "evaluate scores.csv"])

@@ -103,6 +103,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
         bounds=(0, 1e6), seed=1, simulate=True,
     ),
     "a population": lambda: evaluate(TABLE, target="population", seed=1),
+    "a ranking by duels": lambda: surest.duel([("a", "<b>", 1), ("<b>", "c", 1), ("a", "c", 1)] * 30, rank=True),
     "a gate": lambda: flipped(100, 100),
     "a gate, worse": lambda: flipped(0, 200),
     "a gate, slightly worse": lambda: flipped(60, 100),
@@ -132,11 +133,12 @@ def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
     first = str(result).split("\nEvaluate next")[0].split("\n\n")[0]
     assert str(again).split("\n\n")[0] == first, "and again after a way through JSON"
     assert all([to_html(Report(again)), to_markdown(Report(again)), short_answer(again)])
-    assert bool(result.plot(ax=Figure().subplots()).get_xlabel()) == (result.pulls > 0)
+    assert bool(result.plot(ax=Figure().subplots()).get_xlabel()) == (result.pulls > 0 and not result.duels)
 
 
 def test_a_report_in_markdown(snapshot: SnapshotAssertion) -> None:
     decided = identify(bernoulli([0.8, 0.3, 0.2], ["new", "old", "none"]), seed=1)
     undecided = evaluate(TABLE, seed=1, budget=60, simulate=True)
-    pages = [to_markdown(Report(result)) for result in (decided, undecided, evaluate(TABLE, control="c", seed=1))]
+    others = evaluate(TABLE, control="c", seed=1), RESULTS["a ranking by duels"]()
+    pages = [to_markdown(Report(result)) for result in (decided, undecided, *others)]
     assert steady("\n\n".join(pages)) == snapshot

@@ -80,10 +80,8 @@ class _Writer:
         epsilon, self.events = problem.epsilon / problem.scale.width, Events(events)
         self.sets = None if question.best else SetLedger(start, question.top, problem.delta, epsilon)
         reserve = problem.options.get("reserve", 0.0)
-        if self.sets is None:
-            self.book = Ledger(start, problem.delta, epsilon, reserve, may_pair=may_pair)
-        else:
-            self.book = self.sets.book
+        self.book = self.sets.book if self.sets else Ledger(start, problem.delta, epsilon, reserve, may_pair=may_pair)
+        self.ledger = self.sets or self.book
         self.slot: Slot | None = None  # the latest nomination, if it still holds
         self.before, self.since = [Counter[float]() for _ in range(start)], [Counter[float]() for _ in range(start)]
         self.found: dict[
@@ -117,7 +115,7 @@ class _Writer:
 
     def count(self, request: Pull, reply: Reply) -> None:
         """Count the answer to a request, and write what follows from it."""
-        ledger, answer = self.book if self.sets is None else self.sets, reply
+        answer = reply
         if not isinstance(reply, Atoms):  # one by one
             reply = Atoms(np.append(0, np.cumsum(request.times)), reply, np.ones(len(reply), np.int64))
         ends, times = reply.start.tolist(), reply.counts.tolist()
@@ -128,10 +126,10 @@ class _Writer:
         for arm, (a, b) in zip(arms, parts, strict=True):
             for value, often in zip(reply.values[a:b].tolist(), times[a:b], strict=True):
                 self.since[arm][value] += often
-        ledger.count(request.arms, answer, request.times)
-        ledger.nominate_if_due()
+        self.ledger.count(request.arms, answer, request.times)
+        self.ledger.nominate_if_due()
         self._see_nomination()
-        ledger.refute()
+        self.ledger.refute()
         self._see_refuted(max(at, len(self.chain.lines)))
 
     def _see_nomination(self) -> None:
@@ -141,8 +139,8 @@ class _Writer:
             return
         nominated = None if sets is None else sets.nominated
         arms = [book.nominees[-1]] if nominated is None else nominated.tolist()
-        on, against = (book.guesses_nominee, book.guesses) if sets is None else (sets.guesses_nominee, sets.guesses)
-        self.slot = Slot(number, arms, np.atleast_2d(on).tolist(), np.atleast_2d(against).tolist())
+        on, against = (np.atleast_2d(of).tolist() for of in (self.ledger.guesses_nominee, self.ledger.guesses))
+        self.slot = Slot(number, arms, on, against)
         self.chain.add("nomination", slot=number, arms=arms, on=self.slot.on, against=self.slot.against)
         for before, since in zip(self.before, self.since, strict=True):
             before.update(since)
@@ -156,8 +154,7 @@ class _Writer:
                 found[ANY, j] = self._by_account(j, at)
         if slot is None:
             return
-        certified = book.certified[None, :] if self.sets is None else self.sets.certified
-        for row, j in np.argwhere(certified >= goal).tolist():
+        for row, j in np.argwhere(np.atleast_2d(self.ledger.certified) >= goal).tolist():
             i = slot.arms[row]
             key = (i if self.sets is not None else ANY, j)
             if j not in slot.arms and key not in found:
@@ -198,16 +195,16 @@ class _Writer:
             np.array([slot.against[row][j]]),
             float(len(slot.arms)),
         )
-        starts = book.minimisers if self.sets is None else self.sets.minimisers[row]
-        levels, nats = witness_of(evidence, float(starts[j]), accuracy / self.problem.scale.width)
+        levels, nats = witness_of(
+            evidence, float(np.atleast_2d(self.ledger.minimisers)[row, j]), accuracy / self.problem.scale.width
+        )
         nats = log_sum(nats, float(book.accounts[j])) + self._level_part
         said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
         return {**said, "bets": int(bets[0]), "accuracy": accuracy, "nats": nats}
 
     def conclude(self) -> Chain:
         """Write the conclusion, and end."""
-        ledger = self.book if self.sets is None else self.sets
-        status = ledger.status() if len(self.since) > 1 else Status(leader=0)
+        status = self.ledger.status() if len(self.since) > 1 else Status(leader=0)
         arms = sorted(status.chosen) if self.sets is not None else [status.leader]
         known, epsilon = len(self.since), self.problem.epsilon
         found = self._found(Slot(0, arms, [], []))
