@@ -12,14 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from calling import Run, steady
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-APART = {
-    "medoid.py",
-    "best_prompt.py",
-    "prompt_on_questions.py",
-    "best_of_eval_logs.py",
-    "shared_study.py",
-    "fastest_sort.py",
-}
+APART = ["medoid", "best_prompt", "prompt_on_questions", "best_of_eval_logs", "shared_study", "fastest_sort"]
 """They have tests of their own: what they print depends on timing, or they change how their process logs and waits."""
 
 
@@ -29,12 +22,18 @@ def printed(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", sorted({path.name for path in EXAMPLES.glob("*.py")} - APART))
+@pytest.mark.parametrize(
+    "name", sorted(f"{name}.py" for name in {path.stem for path in EXAMPLES.glob("*.py")} - {*APART})
+)
 def test_an_example_prints_what_it_did(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.setenv("GITHUB_SHA", "4f2a9c")  # of gate_in_a_test.py, whose order of items depends on the commit
     assert steady(printed(name, capsys, monkeypatch)) == snapshot
+
+
+def test_best_prompt(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "is the best prompt: certified True" in printed("best_prompt.py", capsys, monkeypatch)
 
 
 def test_fastest_sort(run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

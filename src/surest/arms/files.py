@@ -1,4 +1,4 @@
-"""CSV files as batches of columns: read in a stream, plain or gzipped, in bounded memory.
+"""The rows of CSV files and data frames as batches of columns, and lists of items. Files, gzipped or not, are read in a stream.
 
 A file is never held as a whole: it may be larger than the memory, and a small gzipped file may hide a huge one.
 """
