@@ -364,24 +364,9 @@ def _asked(
     if equivalent is not None and margin:
         raise UsageError("margin and equivalent are mutually exclusive")
     margin = margin if equivalent is None else equivalent
-    if study is None:
-        check_columns(columns, baseline, candidate, table, *(history if isinstance(history, list) else [history]))
-        pair = _given(baseline, candidate, table, columns, items, scorer)
-    else:
-        pair = _of_study(study, baseline, candidate)
-    for side, name in enumerate(pair.names) if strict else ():
-        only = pair.only_in(side)
-        if only:
-            raise UsageError(
-                f"{counted(len(only), 'item')} with a value in {name} and none in {pair.names[1 - side]}, such as {only[0]!r}; "
-                "evaluate both on the same items, or leave out strict"
-            )
-    pair = in_both(pair) if common else pair
+    check_columns(columns, baseline, candidate, table, *(history if isinstance(history, list) else [history]))
+    pair = _compared(_pair(baseline, candidate, table, columns, items, scorer), scale, strict=strict, common=common)
     _check_list(pair, shuffled, target)
-    for name, scores in zip(pair.names, pair.scores, strict=True):
-        for item, value in scores.items():
-            if value == value:
-                scale.number(value, f"item {item!r} of {name}")
     one, two = (side if callable(side) else None for side in (baseline, candidate))
     if run and not (one or two):
         raise UsageError(f"{next(iter(run))} applies to functions only; these are scores")
@@ -393,28 +378,31 @@ def _asked(
             raise UsageError("with a ledger every change needs an order of its own: give a seed, such as its commit")
     drawn, used = _in_order(pair, seed, keep=keep)
     predict = predict and target == "items" and one is None and not pair.drawn
-    older = np.empty((0, len(drawn.items)))
-    if history is not None:
-        if not predict:
-            raise UsageError("history requires a list of items and a baseline with all its scores")
-        older = older_rows(history, drawn.items, columns, scorer)
-        there = ~np.isnan(older)
-        older[there] = scale.to_unit(scale.numbers(older[there], "a score in history"))
+    if history is not None and not predict:
+        raise UsageError("history requires a list of items and a baseline with all its scores")
+    older = np.empty((0, len(drawn.items))) if history is None else older_rows(history, drawn.items, columns, scorer)
+    there = ~np.isnan(older)
+    older[there] = scale.to_unit(scale.numbers(older[there], "a score in history"))
     asked = Asked(
         pair=drawn, scale=scale, margin=float(margin), delta=float(delta), target=target, seed=used,
         equivalent=equivalent is not None, share=PLAIN if predict else 1.0, older=older,
     )  # fmt: skip
     if ledger is not None:
-        from surest.study.ledger import ledger_of
-
-        listed = list(map(str, drawn.items))
-        ordering = (used, len(listed)) if used is not None else listed
-        known, ends = sha256(older.tobytes()).hexdigest(), (scale.low, scale.high, scale.minimise)
-        settings = [margin, equivalent, target, ends, predict, known, drawn.unnamed, listed]
-        resumes = not (one or two) or "storage" in run
-        entry = ledger_of(ledger).begin(ordering, settings, drawn.names, asked.delta, used, resumes=resumes)
-        asked = replace(asked, level=entry.level, entry=entry)
+        asked = _entered(asked, ledger, [margin, equivalent], resumes=not (one or two) or "storage" in run)
     return asked, (one, two), run
+
+
+def _entered(asked: Asked, ledger: Any, margins: list[float | None], *, resumes: bool) -> Asked:
+    """The same gate with the level that a ledger gives it, and its entry there; `margins` are as they were given."""
+    from surest.study.ledger import ledger_of
+
+    pair, scale = asked.pair, asked.scale
+    listed = list(map(str, pair.items))
+    ordering = (asked.seed, len(listed)) if asked.seed is not None else listed
+    known, ends = sha256(asked.older.tobytes()).hexdigest(), (scale.low, scale.high, scale.minimise)
+    settings = [*margins, asked.target, ends, asked.share < 1, known, pair.unnamed, listed]
+    entry = ledger_of(ledger).begin(ordering, settings, pair.names, asked.delta, asked.seed, resumes=resumes)
+    return replace(asked, level=entry.level, entry=entry)
 
 
 RUN = ("retries", "on_failure", "storage", "name", "progress")
@@ -426,10 +414,12 @@ for _door in (gate, agate):  # help and completion see all keywords
     setattr(_door, "__signature__", inspect.Signature([*_shown, *_more, *_run], return_annotation=Gate))  # noqa: B010
 
 
-def _given(
+def _pair(
     baseline: Any, candidate: Any, table: Any, columns: Mapping[str, str] | None, items: Any, scorer: str | None
 ) -> Pair:
     """Two arms from whatever holds their scores, on the list that is asked for."""
+    if hasattr(table, "store"):
+        return _of_study(table, baseline, candidate)
     names = None if items is None or isinstance(items, int) else named(items)
     if table is not None:
         pair = pair_in(table, baseline, candidate, columns, scorer)
@@ -437,6 +427,23 @@ def _given(
     else:
         pair = pair_of(baseline, candidate, columns, names, scorer)
     return of_length(pair, items) if isinstance(items, int) else pair
+
+
+def _compared(pair: Pair, scale: Scale, *, strict: bool, common: bool) -> Pair:
+    """The same pair, or what both sides have in common; items that only one side has may be refused, and scores out of range."""
+    for side, name in enumerate(pair.names) if strict else ():
+        only = pair.only_in(side)
+        if only:
+            raise UsageError(
+                f"{counted(len(only), 'item')} with a value in {name} and none in {pair.names[1 - side]}, such as {only[0]!r}; "
+                "evaluate both on the same items, or leave out strict"
+            )
+    pair = in_both(pair) if common else pair
+    for name, scores in zip(pair.names, pair.scores, strict=True):
+        for item, value in scores.items():
+            if value == value:
+                scale.number(value, f"item {item!r} of {name}")
+    return pair
 
 
 def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
