@@ -223,17 +223,15 @@ def _told(table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: b
     found = searched(problem, table, units, None if quiet else hook, looks)
     if simulate:
         return replace(found, resampled=True)
-    if table.complete and problem.target == "population":
-        exact = known(msgspec.structs.replace(problem, target="items"), table.items, table.values)
-        needed = found.evaluations if found.certified else None
-        listed = _listed(exact, items_used=found.items_used, needed=needed, beside=exact)
-        all_: dict[str, Any] = {"means": exact.means, "pulls": exact.pulls, "pulls_per_arm": exact.pulls_per_arm}
-        return replace(found, **all_, evaluations=exact.pulls, listed=listed)
     if not table.complete:
         found = with_gaps(found, table.values)
         return replace(found, listed=_listed(found, beside=population(problem, table, units, found.means)))
-    exact = known(problem, table.items, table.values)
+    exact = known(msgspec.structs.replace(problem, target="items"), table.items, table.values)
     needed = found.evaluations if found.certified else None
+    if problem.target == "population":
+        listed = _listed(exact, items_used=found.items_used, needed=needed, beside=exact)
+        all_: dict[str, Any] = {"means": exact.means, "pulls": exact.pulls, "pulls_per_arm": exact.pulls_per_arm}
+        return replace(found, **all_, evaluations=exact.pulls, listed=listed)
     misled = needed is not None and not is_right(exact, found)
     beside = population(problem, table, units, exact.means)
     beside = None if beside is None else agreeing(exact, beside)
