@@ -42,13 +42,6 @@ SAME = (
 """What a result and its JSON call the same, and hold in the same form."""
 
 
-class ArmVerdict(msgspec.Struct):
-    """What was found of one arm, where the question asks something of each."""
-
-    arm: str
-    verdict: str
-
-
 class LeadDocument(msgspec.Struct):
     """By how much one arm is ahead of another."""
 
@@ -116,7 +109,7 @@ class Document(msgspec.Struct):
     achieved_delta: Size | None = None
     epsilon_certified: Size | None = None
     indices: tuple[Whole, ...] | None = None
-    verdicts: list[ArmVerdict] | None = None
+    verdicts: list[dict[str, str]] | None = None
     contenders: list[str] | None = None
     apart: Size | None = None
     nominees: tuple[str, ...] = ()
@@ -289,7 +282,7 @@ def _result(data: Document, problem: Problem, listed: bool) -> Result:
         duels=None if data.duels is None else _duels_of(data.duels, data.labels),
         seconds=_float(data.seconds),
         pulls_per_arm=np.array(data.pulls_per_arm, np.int64),
-        means=_array(data.means),
+        means=np.array(data.means, float),  # NaN for None
         contender_indices=None if data.contenders is None else _places(data.labels, data.contenders),
         known_lead=None if data.lead is None else _lead_of(data.lead),
         intervals=_arrays(data.low, data.high),
@@ -326,14 +319,14 @@ def _verdicts(data: Document, problem: Problem) -> tuple[int, ...] | None:
     if data.verdicts is None:
         return None
     values = {word: value for value, word in WORDS.get(problem.question.kind, {}).items()} | {"control": 0}
-    words = [said.verdict for said in data.verdicts]
-    if [said.arm for said in data.verdicts] != data.labels or not set(words) <= set(values):
+    words = [said["verdict"] for said in data.verdicts]
+    if [said["arm"] for said in data.verdicts] != data.labels or not set(words) <= set(values):
         raise ValueError("its verdicts are not one of each of its arms")
     return tuple(values[word] for word in words)
 
 
 def _lead_of(data: LeadDocument) -> Lead:
-    return Lead(data.arm, data.over, _float(data.difference), _float(data.low), _float(data.high))
+    return Lead(data.arm, data.over, *map(_float, (data.difference, data.low, data.high)))
 
 
 def _duels_of(data: DuelsDocument, labels: list[str]) -> Duels:
@@ -387,7 +380,7 @@ def _claimed(result: Result, data: Claim | None, target: str) -> Result | None:
         problem=msgspec.structs.replace(result.problem, target=target),
         **{name: getattr(data, name) for name in ("certified", "reason", "verdicts", "apart", "epsilon_certified")},
         indices=_places(labels, data.chosen),
-        means=_array(data.means),
+        means=np.array(data.means, float),  # NaN for None
         contender_indices=None if data.contenders is None else _places(labels, data.contenders),
         achieved_delta=0.0 if data.reason.startswith("exact") else None,
         intervals=None,
@@ -404,13 +397,9 @@ def _places(known: list[str], labels: list[str]) -> tuple[int, ...]:
     return tuple(map(known.index, labels))
 
 
-def _float(value: float | None) -> float:
+def _float(value: Any) -> Any:
     return math.nan if value is None else value
 
 
-def _array(values: Numbers) -> FloatArray:
-    return np.array([*map(_float, values)], float)
-
-
 def _arrays(low: Numbers | None, high: Numbers | None) -> tuple[FloatArray, FloatArray] | None:
-    return None if low is None or high is None else (_array(low), _array(high))
+    return None if low is None or high is None else (np.array(low, float), np.array(high, float))
