@@ -205,14 +205,21 @@ a request names each arm once, with the number of its pulls
     """
     if not isinstance(request, Pull | Cells):
         raise _broken(name, request, "is not a request", "a procedure yields Pull or Cells (see surest.core.protocol)")
-    wrong = _wrong_positions(request.arms, n, "arm") or (
-        _wrong_pull(request) if isinstance(request, Pull) else _wrong_cells(request, items, before)
-    )
+    wrong = _wrong_positions(request.arms, n, "arm")
+    if isinstance(request, Cells):
+        wrong = wrong or _wrong_cells(request, items, before)
+    elif not isinstance(request.statistic, Statistic):
+        kinds = ", ".join(Statistic.__members__)
+        wrong = wrong or (f"wants the statistic {request.statistic!r}", f"a statistic is one of Statistic.{kinds}")
+    elif not (request.times >= 1).all():
+        wrong = wrong or ("pulls an arm less than once", "a request pulls each of its arms at least once")
+    elif request.statistic is Statistic.PAIRS and (request.times % 2).any():
+        allowed = "the statistic 'pairs' needs an even number of pulls of each arm"
+        wrong = wrong or ("wants pairs of an odd number of pulls", allowed)
     if wrong is not None:
         raise _broken(name, request, *wrong)
-    if isinstance(request, Pull):
-        for later in request.ahead:
-            check_request(later, n, name, items)
+    for later in request.ahead if isinstance(request, Pull) else ():
+        check_request(later, n, name, items)
     return request
 
 
@@ -269,20 +276,6 @@ def _wrong_positions(places: IntArray, n: int, what: str) -> tuple[str, str] | N
         twice = int(places[np.flatnonzero(np.bincount(places)[places] > 1)[0]])
         how = "with the number of its pulls" if what == "arm" else "in the order in which they count"
         return f"names {what} {twice} twice", f"a request names each {what} once, {how}"
-    return None
-
-
-def _wrong_pull(request: Pull) -> tuple[str, str] | None:
-    if not isinstance(request.statistic, Statistic):
-        kinds = ", ".join(Statistic.__members__)
-        return f"wants the statistic {request.statistic!r}", f"a statistic is one of Statistic.{kinds}"
-    if not (request.times >= 1).all():
-        return "pulls an arm less than once", "a request pulls each of its arms at least once"
-    if request.statistic is Statistic.PAIRS and (request.times % 2).any():
-        return (
-            "wants pairs of an odd number of pulls",
-            "the statistic 'pairs' needs an even number of pulls of each arm",
-        )
     return None
 
 

@@ -180,16 +180,17 @@ def _fit(
 def _raced(session: Session, fitted: Any, workers: int) -> dict[tuple[int, int], Fit]:
     """Fit what the session asks for until it is decided: as many at a time as there are workers."""
     fits: dict[tuple[int, int], Fit] = {}
-    tickets = session.ask(workers) if len(session.labels) > 1 else _every(session)
+    alone = len(session.labels) == 1
+    tickets = _every(session) if alone else session.ask(workers)
     while tickets:
         for ticket, fit in zip(tickets, fitted(tickets), strict=True):
             fits[ticket.arm, ticket.item or 0] = fit
-            if len(session.labels) > 1:
+            if not alone:
                 session.tell(ticket.id, fit.score)
         failed = [fit.error for fit in fits.values() if fit.error is not None]
         if len(failed) == len(fits) >= len(session.labels):
             raise ValueError(f"all fits failed, the last with {failed[-1]}")
-        tickets = session.ask(workers) if len(session.labels) > 1 else []
+        tickets = [] if alone else session.ask(workers)
     return fits
 
 
@@ -201,18 +202,18 @@ def _every(session: Session) -> list[Ticket]:
 def _cv_results(
     candidates: list[dict[str, Any]], splits: int, fits: dict[tuple[int, int], Fit], best: int
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    parts: dict[str, FloatArray] = {}
-    for name, field in (("fit_time", "fit_time"), ("score_time", "score_time"), ("test_score", "score")):
-        parts[name] = np.full((len(candidates), splits), np.nan)
+    def each(field: str) -> FloatArray:
+        values = np.full((len(candidates), splits), np.nan)
         for cell, fit in fits.items():
-            parts[name][cell] = getattr(fit, field)
+            values[cell] = getattr(fit, field)
+        return values
+
+    found: dict[str, Any] = {}
+    scores = each("score")
+    for name, values in (("fit_time", each("fit_time")), ("score_time", each("score_time")), ("test_score", scores)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of a candidate whose fits all failed no time is known
-            found[f"mean_{name}"], found[f"std_{name}"] = (
-                np.nanmean(parts[name], axis=1),
-                np.nanstd(parts[name], axis=1),
-            )
+            found[f"mean_{name}"], found[f"std_{name}"] = np.nanmean(values, axis=1), np.nanstd(values, axis=1)
     for name in dict.fromkeys(name for params in candidates for name in params):
         column = np.ma.MaskedArray(np.empty(len(candidates), dtype=object), mask=True)
         for place, params in enumerate(candidates):
@@ -221,9 +222,8 @@ def _cv_results(
         found[f"param_{name}"] = column
     found["params"] = candidates
     for split in range(splits):
-        found[f"split{split}_test_score"] = parts["test_score"][:, split]
-    counts = (~np.isnan(parts["test_score"])).sum(axis=1)
-    found["n_splits"] = counts
+        found[f"split{split}_test_score"] = scores[:, split]
+    found["n_splits"] = counts = (~np.isnan(scores)).sum(axis=1)
     order = np.lexsort((-found["mean_test_score"], -counts, np.arange(len(candidates)) != best))
     found["rank_test_score"] = np.empty(len(candidates), np.int32)
     found["rank_test_score"][order] = np.arange(1, len(candidates) + 1)
