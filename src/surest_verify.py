@@ -206,9 +206,8 @@ def duels_sentence(header: Line, claim: Line) -> str:
         unless = "" if claim["proven"] else ", if any does" if m == 1 else ", if any do"
         said = f"{quoted(labels, claim['arms'])} {beat} {others} head to head{short}{unless}"
     else:
-        said = (
-            f"what beats {others} head to head{short}, if any arm does, is among {quoted(labels, claim['contenders'])}"
-        )
+        left = quoted(labels, claim["contenders"])
+        said = f"what beats {others} head to head{short}, if any arm does, is among {left}"
     return f"{said}; wrong with probability at most {header['delta']!r}"
 
 
@@ -355,19 +354,16 @@ class Pulls:
             every = [reward for reward, often in zip(rewards, times, strict=True) for _ in range(often)]
             in_order[arm] = [abs(reward - self.worst) / self.width for reward in every]
         levels = self.placed.get("levels", [None] * len(self.placed["arms"]))
-        for arm, other, level, stake in zip(
-            self.placed["arms"], self.placed["on"], levels, self.placed["stakes"], strict=True
-        ):
+        placed = self.placed["arms"], self.placed["on"], levels, self.placed["stakes"]
+        for arm, other, level, stake in zip(*placed, strict=True):
             own, its = in_order[arm], in_order[other]
             won = self.in_groups(own, its, stake) if level is None else self.at_level(own, its, level, stake)
             logs = [*map(math.log1p, won)]
             _, account, rounded = self.accounts[arm][-1]
             # what is won is off by 4·U·most, and both stakes at a level are in proportion but for 2·U
             most = 1 + stake * max(1.0, len(own) / len(its))
-            more = (
-                most * (math.fsum(1 / (1 + one) for one in won) + len(own)) + math.fsum(map(abs, logs)) + abs(account)
-            )
-            self.accounts[arm].append((at, account + math.fsum(logs), rounded + 8 * U * more))
+            more = most * (math.fsum(1 / (1 + one) for one in won) + len(own)) + math.fsum(map(abs, logs))
+            self.accounts[arm].append((at, account + math.fsum(logs), rounded + 8 * U * (more + abs(account))))
         self.placed = {}
 
     @staticmethod
@@ -920,10 +916,7 @@ class Cheapest(Items):
         self.by_price = sorted(range(n), key=prices.__getitem__)
         self.wealth: dict[tuple[Any, int], list[float]] = {}
         self.products = [[0.0] * n for _ in range(n)]
-        self.out, self.settled = (
-            set[int](),
-            set[tuple[int, int]](),
-        )  # put out by F; (a, j) where j is no reason against a
+        self.out, self.settled = set[int](), set[tuple[int, int]]()  # by F; (a, j) where j is no reason against a
         self.by_bets, self.whole, self.named = False, False, 0 if n == 1 else None
         self.play = [] if n == 1 else self.play
 
@@ -1178,9 +1171,8 @@ class Duels:
         self.out_at = math.log(both * self.m / header["delta"])
         self.told_at = math.log(n * (n - 1) / (2 * header["delta"]))
         Work.spend(20 * n * n)
-        self.beats, self.ousts, self.peak, self.base, self.since, self.games = (
-            [[0.0] * n for _ in range(n)] for _ in range(6)
-        )
+        zeros = ([[0.0] * n for _ in range(n)] for _ in range(6))
+        self.beats, self.ousts, self.peak, self.base, self.since, self.games = zeros
         self.out: set[int] = set()
         self.named: list[int] = []
         self.nominations, self.share, self.placed = 0, 0.0, list[tuple[int, int, list[float]]]()
@@ -1277,13 +1269,13 @@ PRICED = {"prices": [(float, 0, 1e15)], "within": (float, 0, 1e15), "slack": (fl
 KNOWN_BEFORE = {"predicted": bool, "equivalent": bool, "level": PART, "baseline": [REAL], "features": [[REAL]]}
 SCORES = {"item": COUNT, "arms": [COUNT], "values": [REAL]}
 CONCLUDED = {"words": str, "counted": [COUNT], "decided": [[REAL]]}
+WITHOUT, VERDICT = (
+    {name: CLAIM[name] for name in CLAIM if name != "within"},
+    {"verdict": str, "delta": PART, "events": dict},
+)
 RACE, CHEAPEST, TWO = (
     {"scores": SCORES, "conclusion": CONCLUDED | {"claim": claim | {"exact": bool}}}
-    for claim in (
-        CLAIM,
-        {name: kind for name, kind in CLAIM.items() if name != "within"},
-        {"verdict": str, "delta": PART, "events": dict},
-    )
+    for claim in (CLAIM, WITHOUT, VERDICT)
 )
 GATE, ROUNDS = TWO | {"known": SCORES}, CHEAPEST | {"scores": {"arms": [COUNT], "values": [REAL]}}
 CHECKERS: dict[tuple[str, int], tuple[Any, Line, Line]] = {
@@ -1356,10 +1348,8 @@ def lines_in(path: str) -> Iterator[bytes]:
 def checker_of(kind: str, header: Line) -> tuple[Any, Line]:
     """What checks the decision that begins with this line, and the fields of its other lines by their kind."""
     name: Any = header.get("algorithm"), header.get("version")
-    require(
-        kind == "surest decision" and name in [*CHECKERS],
-        "this is not a decision file, or its algorithm is not known here",
-    )
+    known = kind == "surest decision" and name in [*CHECKERS]
+    require(known, "this is not a decision file, or its algorithm or version is not known here")
     make, more, kinds = CHECKERS[name]
     check(header, HEADER | more)
     ends = header["bounds"]

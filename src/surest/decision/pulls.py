@@ -84,9 +84,8 @@ class _Writer:
         self.ledger = self.sets or self.book
         self.slot: Slot | None = None  # the latest nomination, if it still holds
         self.before, self.since = [Counter[float]() for _ in range(start)], [Counter[float]() for _ in range(start)]
-        self.found: dict[
-            tuple[int, ...], Found
-        ] = {}  # of each set that was nominated; of all together, where that counts
+        self.found: dict[tuple[int, ...], Found] = {}
+        """Of each set that was nominated; of all together, where that counts."""
         more = {"top": question.top} if self.sets is not None else {"reserve": reserve}
         if self.book.paired:
             more |= {"version": 3, "paired": PAIRED}
