@@ -5,8 +5,11 @@ import contextlib
 import json
 import os
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from serving_support import SOURCES, Service, connected, raw
@@ -20,6 +23,7 @@ from surest.server.events import Moment, watched
 from surest.server.guard import HEADERS
 from surest.server.limits import Limits
 from surest.server.tokens import Tokens
+from visiting import asked, serving
 
 Guarded = tuple[Service, dict[str, str]]
 
@@ -153,26 +157,27 @@ def test_a_service_that_cannot_begin_says_why(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("lost", ["revoked", "file", "damaged", "open to others"])
-def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lost: str) -> None:
+LOST: dict[str, Callable[[Path], object]] = {
+    "revoked": lambda file: Tokens(file).revoke("ann"),
+    "file": lambda file: file.unlink(),
+    "damaged": lambda file: file.write_text("what is this"),
+    "open to others": lambda file: file.chmod(0o640),
+}
+
+
+@pytest.mark.parametrize("lose", LOST.values(), ids=LOST)
+def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lose: Callable[[Path], object]) -> None:
     """Without tokens this machine may do everything; a running service must not fall back to that."""
-    tokens = Tokens(tmp_path / "tokens.json")
-    token = tokens.add("ann", "administer")
-    with Service(tmp_path) as service:
-        assert service.get("/api/studies", token=token).status == 200
-        if lost == "revoked":
-            tokens.revoke("ann")
-        elif lost == "file":
-            (tmp_path / "tokens.json").unlink()
-        elif lost == "open to others":
-            (tmp_path / "tokens.json").chmod(0o640)
-        else:
-            (tmp_path / "tokens.json").write_text("what is this")
-        refused = service.get("/api/studies", token=token)
-        assert refused.status == 401
-        assert "tokens.json" not in str(refused.json)
-        assert service.get("/api/studies").status == 401
-        assert service.post("/api/studies", {"name": "s", "arms": 2}).status == 401
+    file, storage = tmp_path / "tokens.json", f"sqlite:///{tmp_path}/s.db"
+    known = {"Authorization": f"Bearer {Tokens(file).add('ann', 'administer')}"}
+    with serving(storage, file) as site:
+        ask = partial(asked, urlsplit(site).netloc)
+        assert ask("GET", "/api/studies", headers=known).status == 200
+        lose(file)
+        refused = ask("GET", "/api/studies", headers=known)
+        assert (refused.status, "tokens.json" in refused.text) == (401, False)
+        assert ask("GET", "/api/studies").status == 401
+        assert ask("POST", "/api/studies", {"name": "s", "arms": 2}).status == 401
 
 
 @pytest.mark.anyio
