@@ -173,7 +173,8 @@ def on_lists(seed: int) -> None:
             tell(lists.all_within, gap, np.arange(3), np.arange(n), np.full(n, 2.0), *rest)
         apart = [np.zeros(n) for _ in range(3)]
         given = np.arange(n), scores, np.ones(40), 40.0, population, np.zeros(n, np.int64), 0, 0.0
-        tell(lists.bet_on_pairs, 1, 0.1, *given, *apart, np.ones((n, 1 + STEPS)))
+        for epsilon, bets_made in ((0.1, 1 + STEPS), (1.0, 1)):  # at 1 there is no room on a population
+            tell(lists.bet_on_pairs, 1, epsilon, *given, *apart, np.ones((n, bets_made)))
     sets, alive, rank = np.array([[0, 1], [0, 2], [1, 3], [2, 3]]), np.array([0, 1, 3]), rng.permutation(4)
     weakest, strongest = np.zeros(3, np.int64), np.zeros(3, np.int64)
     tell(lists.boundary, sets, alive, rank, weakest, strongest, np.zeros(5, np.int64))

@@ -328,12 +328,13 @@ def bet_on_pairs(
                 continue
             d = scores[s, a] - scores[s, j]
             room = slack / unit  # 1 + m
+            most = CAP / room if room > 0 else libm.inf
             if s >= born[j] and s >= born[a] and room < 2:
                 surprise = d + 1 - room
                 gain = plain[j] / (s + MEMORY) + 1 - room
                 stake = max(gain, 0.0) / ((squares[j] + PRIOR) / (s + MEMORY) + gain * gain)
-                wealth[j, 0] = bounded(wealth[j, 0] * (1 + min(stake, CAP / room) * surprise))
-                stake = CAP / room
+                wealth[j, 0] = bounded(wealth[j, 0] * (1 + min(stake, most) * surprise))
+                stake = most
                 for k in range(1, wealth.shape[1]):
                     wealth[j, k] = bounded(wealth[j, k] * (1 + stake * surprise))
                     stake /= 2

@@ -68,7 +68,7 @@ class Predictions:
         self._features = np.ascontiguousarray(np.column_stack(columns))
         size = len(columns)
         self._sums = np.hstack([RIDGE * np.eye(size), np.zeros((size, 1))])
-        self._room, self._told = np.empty((size, size + 1)), np.empty((n, 4))
+        self._room, self._told = np.empty((size, size + 1)), np.zeros((n, 4))
         self._every, self._until = max(EVERY, n // FITS), 0
 
     def extend(self, path: FloatArray) -> FloatArray:
