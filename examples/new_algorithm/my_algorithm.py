@@ -5,7 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Option, certified
+from surest.algorithms.entry import Entry, Option, certified, started
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, Status
 
 
@@ -31,7 +31,7 @@ def _status(left: IntArray, sums: FloatArray) -> Status:
 ENTRIES = (
     Entry(
         name="my-algorithm",
-        start=lambda task, **options: certified(my_algorithm(task.arms, task.delta, rng=task.rng, **options)),
+        start=started(my_algorithm, certified),
         goal="best arm",
         standing="heuristic",  # "proven" only if a theorem covers it, as it stands, for any rewards in [0, 1]
         reference="Author, Author 2026",

@@ -1,6 +1,7 @@
 """A rival's run, request for request, against its slow transcription; ends and answers included."""
 
 from dataclasses import replace
+from inspect import unwrap
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -301,7 +302,7 @@ def check_gap_entropy(entry: Entry) -> None:
 def check_elimination(entry: Entry) -> None:
     """On constant arms, one of them between the two bounds that decide who stays."""
     constants = finite_arms([([value], [1]) for value in (0.3, 0.52, 0.58, 0.7)])
-    eliminate = entry.start.__globals__["_eliminate"]
+    eliminate = unwrap(entry.start).__globals__["_eliminate"]
     procedure = eliminate(np.arange(4), 0.4, 0.6, 0.05, 0, np.random.default_rng(5))
     done = simulate(procedure, constants.simulate(5), record=True)
     left = entropy_eliminate(walk := Walk(done), set(range(4)), 0.4, 0.6, 0.05)
@@ -311,7 +312,7 @@ def check_elimination(entry: Entry) -> None:
 
 def check_fraction_by_draws(entry: Entry) -> None:
     """With the thresholds of a stage, thousands of arms are needed before draws are cheaper; here 400 of them are."""
-    fraction = entry.start.__globals__["_fraction"]
+    fraction = unwrap(entry.start).__globals__["_fraction"]
     arms, answers = bernoulli([0.2] * 200 + [0.8] * 200), set()
     for below, above in ((0.1, 0.8), (0.4, 0.9)):
         rng = np.random.default_rng(5)

@@ -1,14 +1,16 @@
 """What is known of an algorithm, in one record beside its function; what one is started with, its options and its answer."""
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import wraps
+from importlib import import_module
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from surest.core.keywords import number
 from surest.core.problem import meant_name, setting_names, unknown_name
 from surest.core.protocol import Answer, IntArray, Procedure
 from surest.core.question import BEST, KINDS, TRAITS, Kind, Question
@@ -46,7 +48,7 @@ def check_options(algorithm: str, known: Mapping[str, Option], given: Mapping[st
     for name, value in given.items():
         if name not in known:
             raise UsageError(_unknown(algorithm, name, known, has))
-        if not _fits(value, known[name].kind):
+        if not FITS[known[name].kind](value):
             raise UsageError(
                 f"option {name} of {algorithm} is {value!r:.60}; give a {known[name].kind}: {known[name].meaning}"
             )
@@ -60,18 +62,12 @@ def _unknown(algorithm: str, name: str, known: Mapping[str, Option], has: str) -
     return f"{own}. Did you mean {meant}?" if meant in known else f"{unknown_name(name, setting_names(known))} ({own})"
 
 
-def _fits(value: object, kind: str) -> bool:
-    if kind == "value":
-        return True
-    if kind == "Constants":
-        from surest.algorithms.paper.constants import Constants
-
-        return isinstance(value, Constants)
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    if kind == "whole number":
-        return isinstance(value, Integral) and 1 <= int(value) <= MOST
-    return math.isfinite(value)
+FITS: dict[str, Callable[[Any], bool]] = {
+    "number": number("", lambda x: True, optional=False).fits,
+    "whole number": number("", lambda x: 1 <= x <= MOST, whole=True, optional=False).fits,
+    "Constants": lambda value: isinstance(value, import_module("surest.algorithms.paper.constants").Constants),
+    "value": lambda value: True,
+}
 
 
 def as_answer(value: Any, name: str, n: int, none: bool = False) -> Answer:
@@ -142,6 +138,22 @@ class Task:
     spread: float = 1.0  # the most by which two arms can differ on an item, where there are items
     script: Script = ()  # what the first requests are to be, where the algorithm may be told: see `Entry.any_sampling`
     question: Question = BEST  # what is asked, where the algorithm answers other questions than "which is the best?"
+
+
+def started(
+    function: Callable[..., Any], answering: Callable[[Any], Any] = lambda procedure: procedure
+) -> Callable[..., Any]:
+    """A function as `Entry.start` is to be: of a task it gets what its parameters name, and its other parameters are options.
+
+    `answering`, such as `certified`, makes a procedure that returns an `Answer` of what the function returns.
+    """
+    takes = [part.name for part in fields(Task) if part.name in inspect.signature(function).parameters]
+
+    @wraps(function)
+    def start(task: Task, **options: Any) -> Any:
+        return answering(function(**{name: getattr(task, name) for name in takes}, **options))
+
+    return start
 
 
 def arms_in(arrivals: Sequence[int | tuple[int, int]]) -> int:

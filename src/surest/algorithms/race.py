@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Option, Task, arms_in
+from surest.algorithms.entry import Entry, Option, arms_in, started
 from surest.core.problem import SPREAD_TOLERANCE
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
 from surest.core.question import BEST, Kind, Question
@@ -79,7 +79,7 @@ def race(
         return budget is None or spent + cost <= budget
 
     while True:
-        t, waiting = evidence.t, False
+        t, waiting = evidence.scores.t, False
         if additions < len(arrivals):
             more, after = _addition(arrivals[additions], units)
             waiting = after > t and t < len(units)
@@ -173,14 +173,6 @@ def _addition(given: int | tuple[int, int], units: Units) -> tuple[int, int]:
     return given[0], int(np.searchsorted(units.starts, given[1]))
 
 
-def _start(task: Task, **options: Any) -> Procedure[Answer]:
-    assert task.items is not None
-    return race(
-        task.arms, task.delta, items=task.items, rng=task.rng, question=task.question, epsilon=task.epsilon,
-        target=task.target, spread=task.spread, budget=task.budget, arrivals=task.arrivals, **options,
-    )  # fmt: skip
-
-
 LIST_OPTIONS = {
     "group": Option("value", "the cluster of each item, for items that belong together"),
     "weights": Option("value", "the weight of each item in the mean; default equal"),
@@ -205,7 +197,7 @@ def _entry(kind: Kind, summary: str, **facts: Any) -> Entry:
     best = kind == "best"
     usual: dict[str, Any] = {
         "name": "race" if best else f"race-{kind}",
-        "start": _start,
+        "start": started(race),
         "reference": "docs/items.md" if best else "docs/questions.md",
         "options": LIST_OPTIONS,
     }
@@ -239,7 +231,7 @@ ENTRIES = (
         "Whether a candidate, the control, is worse than a baseline on a list of items by more than a margin.",
         name="gate",
         reference="docs/gate.md",
-        start=partial(_start, gate=True),
+        start=started(partial(race, gate=True)),
         options={**GATE_OPTIONS, **KNOWN_OPTIONS},
     ),
 )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, started
 from surest.arms.finite import FiniteSimulation
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status, Words
 from surest.core.question import Question
@@ -91,8 +91,8 @@ def run(stepwise: Stepwise) -> Procedure[Answer]:
 
 
 def pullwise(name: str, build: Callable[..., Stepwise], *facts: Any, **more: Any) -> Entry:
-    """An entry of an algorithm that decides pull by pull; `build` takes a `Task` and the algorithm's own options."""
-    return Entry(name, lambda task, **options: run(build(task, **options)), *facts, stepwise=build, **more)
+    """An entry of an algorithm that decides pull by pull; `build` takes parts of a `Task` and the algorithm's own options."""
+    return Entry(name, started(build, run), *facts, stepwise=started(build, lambda stepwise: stepwise), **more)
 
 
 FIRST, GROWTH, MOST, ALL = 256, 8, 8192, 2**20

@@ -27,6 +27,6 @@ ENTRIES = (
         "ε-optimal arm",
         "Algorithm 4",
         "Grouped median elimination, the main step of vd-best-arm-id.",
-        lambda task, **options: best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options),
+        best_arm_est,
     ),
 )

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import e, exp, sqrt
 
-from surest.algorithms.entry import Entry, Goal, Option, certified
+from surest.algorithms.entry import Entry, Goal, Option, certified, started
 from surest.core.protocol import Procedure
 
 
@@ -38,12 +39,12 @@ PRINTED = Constants()
 PAPER = "Lu, Tao, Zhang 2021"
 
 
-def entry(name: str, goal: Goal, where: str, summary: str, start: Callable[..., Procedure[int]]) -> Entry:
+def entry(name: str, goal: Goal, where: str, summary: str, function: Callable[..., Procedure[int]]) -> Entry:
     """The entry of an algorithm of the paper; `where` says where it is printed."""
     reason = "certified ε-optimal" if goal == "ε-optimal arm" else "certified"
     return Entry(
         name=name,
-        start=lambda task, **options: certified(start(task, **options), reason),
+        start=started(function, partial(certified, reason=reason)),
         goal=goal,
         standing="proven",
         reference=f"{PAPER}, {where}",

@@ -103,6 +103,6 @@ ENTRIES = (
         "best arm",
         "Appendix B",
         "Interleaved copies of vd-best-arm-id: its expected number of pulls is bounded too (δ ≤ 0.1).",
-        lambda task, **options: vd_best_arm_id_star(task.arms, task.delta, rng=task.rng, **options),
+        vd_best_arm_id_star,
     ),
 )

@@ -59,13 +59,13 @@ ENTRIES = (
         "best arm",
         "section 3",
         "Variance-dependent elimination with a union bound over the arms.",
-        lambda task, **options: naive_best_arm(task.arms, task.delta, **options),
+        naive_best_arm,
     ),
     entry(
         "naive-best-arm-est",
         "ε-optimal arm",
         "Corollary 3.2",
         "naive-best-arm, stopped once every survivor is ε-optimal.",
-        lambda task, **options: naive_best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options),
+        naive_best_arm_est,
     ),
 )

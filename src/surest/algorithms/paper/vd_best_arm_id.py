@@ -34,6 +34,6 @@ ENTRIES = (
         "best arm",
         "Algorithm 7",
         "Variance-dependent identification, optimal up to doubly logarithmic terms; constants for theorems.",
-        lambda task, **options: vd_best_arm_id(task.arms, task.delta, rng=task.rng, **options),
+        vd_best_arm_id,
     ),
 )

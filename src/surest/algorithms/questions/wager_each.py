@@ -1,11 +1,10 @@
 """A verdict on each arm: above a bar or below it, better than a control or not. See evidence/pulls/bars.py."""
 
 import math
-from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Option, Task
+from surest.algorithms.entry import Entry, Option, started
 from surest.core.protocol import Answer, Atoms, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.core.question import Kind, Question
 from surest.errors import UsageError
@@ -175,14 +174,10 @@ def book_of(question: Question, n: int, delta: float, epsilon: float = 0.0) -> B
     return BarBook(n, delta, question, epsilon)
 
 
-def _start(task: Task, **options: Any) -> Procedure[Answer]:
-    return wager_each(task.arms, task.delta, question=task.question, epsilon=task.epsilon, **options)
-
-
 def _entry(kind: Kind, summary: str) -> Entry:
     return Entry(
         name=f"wager-{kind}",
-        start=_start,
+        start=started(wager_each),
         goal="either",
         standing="proven",
         reference="docs/questions.md",

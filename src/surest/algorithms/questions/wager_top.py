@@ -3,11 +3,10 @@
 import math
 from functools import partial
 from itertools import count
-from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Option, Script, Task
+from surest.algorithms.entry import Entry, Option, Script, started
 from surest.algorithms.wager.ledger import (
     EVERYWHERE,
     LEAST_PULLS,
@@ -23,6 +22,7 @@ from surest.algorithms.wager.ledger import (
 from surest.algorithms.wager.sampling import plan_ahead
 from surest.algorithms.wager.wager import FIRST
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Reply, Statistic, Status
+from surest.core.question import Question
 from surest.evidence.pulls.apart import lead_of, runner_up
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.certificates import Evidence
@@ -32,17 +32,17 @@ from surest.kernels.sampling import pair_separations, plan_pairs, update_optimis
 
 
 def wager_top(
-    arms: IntArray, delta: float, *, top: int, epsilon: float = 0.0, rng: np.random.Generator, batch: int = 1,
+    arms: IntArray, delta: float, *, question: Question, epsilon: float = 0.0, rng: np.random.Generator, batch: int = 1,
     workers: int = 1, script: Script = (),
 ) -> Procedure[Answer]:  # fmt: skip
-    """The `top` best arms (or as many within ε of the last of them), wrong with probability at most δ, whenever it stops.
+    """The m best arms (or as many within ε of the last of them), wrong with probability at most δ, whenever it stops.
 
     `batch`, `workers` and `script` as for `wager`.
     """
     planning = workers > 1
     if planning and len(script) > 0:
         batch, workers = max(batch, 2 * workers), 1
-    ledger = SetLedger(len(arms), top, delta, epsilon)
+    ledger = SetLedger(len(arms), question.top, delta, epsilon)
     planned = [np.full(len(arms), FIRST)]
     for k in count():
         requests = [(np.flatnonzero(times), times[times > 0]) for times in planned]
@@ -60,15 +60,10 @@ def wager_top(
     return Answer(ledger.chosen, reason=reason, status=ledger.status())
 
 
-def _start(task: Task, **options: Any) -> Procedure[Answer]:
-    top, script = task.question.top, task.script
-    return wager_top(task.arms, task.delta, top=top, epsilon=task.epsilon, rng=task.rng, script=script, **options)
-
-
 ENTRIES = (
     Entry(
         name="wager-top",
-        start=_start,
+        start=started(wager_top),
         goal="either",
         standing="proven",
         reference="docs/questions.md",

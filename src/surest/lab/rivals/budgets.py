@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, spent
+from surest.algorithms.entry import Entry, spent, started
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic
 from surest.errors import UsageError
 from surest.kernels.lab.constants import UCB_E
@@ -39,10 +39,11 @@ def successive_rejects(arms: IntArray, budget: int, *, rng: np.random.Generator)
 
 
 # UCB-E (Audibert, Bubeck 2010): spend a fixed budget on the arms of the largest mean + √(a/pulls).
-def ucb_e(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float) -> Stepwise:
+def ucb_e(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float | None = None) -> Stepwise:
     """The arm of the largest mean; a = (25/36)·(T − K)/H1 with the H1 = Σ 1/gap² that the caller knows."""
+    hardness = told_h1("ucb-e", h1)
     check_budget(len(arms), budget)
-    a = 25 / 36 * (budget - len(arms)) / h1
+    a = 25 / 36 * (budget - len(arms)) / hardness
     state = fresh_state(len(arms), (a, budget, False), rng=rng)
     return Stepwise(UCB_E, state, "fixed budget", certified=False)
 
@@ -56,13 +57,12 @@ def ucb_e_adaptive(arms: IntArray, budget: int, *, rng: np.random.Generator) -> 
 
 
 ENTRIES = (
-    Entry("sequential-halving", lambda task: spent(sequential_halving(task.arms, task.budget, rng=task.rng)),
+    Entry("sequential-halving", started(sequential_halving, spent),
         "fixed budget", "proven", KARNIN, "Spends the budget in log2 n rounds and keeps the better half after each."),
-    Entry("successive-rejects", lambda task: spent(successive_rejects(task.arms, task.budget, rng=task.rng)),
+    Entry("successive-rejects", started(successive_rejects, spent),
         "fixed budget", "proven", AUDIBERT, "Spends the budget in phases and rejects the worst arm after each."),
-    pullwise("ucb-e", lambda task, *, h1=None: ucb_e(task.arms, task.budget, rng=task.rng, h1=told_h1("ucb-e", h1)),
-        "fixed budget", "proven", AUDIBERT,
+    pullwise("ucb-e", ucb_e, "fixed budget", "proven", AUDIBERT,
         "Optimism for a fixed budget; must be told H1 = Σ 1/gap².", options={"h1": H1}, told_h1=True),
-    pullwise("ucb-e-adaptive", lambda task: ucb_e_adaptive(task.arms, task.budget, rng=task.rng),
+    pullwise("ucb-e-adaptive", ucb_e_adaptive,
         "fixed budget", "heuristic", AUDIBERT, "ucb-e with the hardness estimated as it goes; no proof."),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from math import ceil
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Option
+from surest.algorithms.entry import Entry, Option, started
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.kernels.lab.constants import PEEKING_Z_TEST
@@ -46,15 +46,14 @@ def peeking_z_test(arms: IntArray, delta: float, *, rng: np.random.Generator, fi
 
 
 ENTRIES = (
-    Entry("uniform-bonferroni", lambda task, **options: uniform_bonferroni(task.arms, task.delta, **options),
+    Entry("uniform-bonferroni", started(uniform_bonferroni),
         "best arm", "heuristic", "a control: the classical fixed-size experiment",
         "A sample size from a power calculation, then one z-test per rival; often undecided.",
         options={
             "gap": Option("number", "the difference that the experiment is to detect; default 0.05"),
             "power": Option("number", "the probability of detecting it; default 0.8"),
         }, control=True),
-    pullwise("peeking-z-test", lambda task, **options: peeking_z_test(task.arms, task.delta, rng=task.rng, **options),
-        "best arm", "heuristic", "a control: what not to do",
+    pullwise("peeking-z-test", peeking_z_test, "best arm", "heuristic", "a control: what not to do",
         "INVALID: a z-test after every round, stopped when significant; errs far more often than δ.",
         options={"first": Option("whole number", "pulls of every arm before the first look; default 10")}, control=True),
 )  # fmt: skip

@@ -1,10 +1,11 @@
 """Elimination in rounds of fresh samples: each drops arms with more care than the one before."""
 
+from functools import partial
 from math import ceil, log
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
+from surest.algorithms.entry import Entry, certified, started
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 from surest.lab.rivals.shared import EVEN_DAR, KARNIN, largest, leading
 
@@ -100,14 +101,12 @@ def _eliminate(
 
 
 ENTRIES = (
-    Entry("median-elimination",
-        lambda task: certified(median_elimination(task.arms, task.epsilon, task.delta, rng=task.rng), "certified ε-optimal"),
+    Entry("median-elimination", started(median_elimination, partial(certified, reason="certified ε-optimal")),
         "ε-optimal arm", "proven", EVEN_DAR,
         "Drops the worse half, more carefully each time; the cost does not depend on the gaps."),
-    Entry("exponential-gap-elimination", lambda task: certified(exponential_gap_elimination(task.arms, task.delta, rng=task.rng)),
+    Entry("exponential-gap-elimination", started(exponential_gap_elimination, certified),
         "best arm", "proven", KARNIN, "Halves the accuracy round by round, around an arm found by median elimination."),
-    Entry("distribution-based-elimination",
-        lambda task: certified(distribution_based_elimination(task.arms, task.delta, rng=task.rng)),
+    Entry("distribution-based-elimination", started(distribution_based_elimination, certified),
         "best arm", "reconstruction", "Chen, Li 2015",
         "Eliminates only when a test finds enough bad arms; constants for theorems.", costly=20),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from math import ceil, floor, log
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
+from surest.algorithms.entry import Entry, certified, started
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 from surest.errors import PullLimitError
 from surest.lab.rivals.shared import largest, leading
@@ -118,7 +118,7 @@ def _eliminate(
 
 
 ENTRIES = (
-    Entry("gap-entropy-elimination", lambda task: certified(gap_entropy_elimination(task.arms, task.delta, rng=task.rng)),
+    Entry("gap-entropy-elimination", started(gap_entropy_elimination, certified),
         "best arm", "proven", "Chen, Li, Qiao 2017; Aronow, Kallus, Lopatto 2026",
         "Guesses the complexity, 100 times more each stage; pulls grow with the entropy of the gaps.", costly=20),
 )  # fmt: skip

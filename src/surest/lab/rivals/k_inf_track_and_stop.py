@@ -7,7 +7,7 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
+from surest.algorithms.entry import Entry, certified, started
 from surest.arms.finite import FiniteArms, finite_arms
 from surest.core.protocol import Atoms, FloatArray, IntArray, Procedure, Pull, Statistic
 from surest.lab.characteristic import characteristic, padded
@@ -80,7 +80,7 @@ def _merged(kept: tuple[FloatArray, FloatArray], atoms: Atoms, k: int) -> tuple[
 
 
 ENTRIES = (
-    Entry("k-inf-track-and-stop", lambda task: certified(k_inf_track_and_stop(task.arms, task.delta, rng=task.rng)),
+    Entry("k-inf-track-and-stop", started(k_inf_track_and_stop, certified),
         "best arm", "reconstruction", "Agrawal, Juneja, Glynn 2020; Agrawal, Koolen, Juneja 2021",
         "Track-and-Stop for any rewards in [0, 1]: proportions and stop by K_inf of the empirical laws.", costly=20),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Goal, Option, Standing, Task
+from surest.algorithms.entry import Entry, Option, Standing, Task, started
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.kernels.constants import CAP, MEMORY, PRIOR, TINY, TOLERANCE_ON_LISTS
@@ -193,16 +193,20 @@ def halving_on_items(
 
 
 def _entry(
-    name: str, function: Callable[..., Procedure[Answer]], standing: Standing, reference: str, summary: str,
-    goal: Goal = "best arm", **facts: Any,
-) -> Entry:  # fmt: skip
-    def begin(task: Task, **options: Any) -> Procedure[Answer]:
+    name: str,
+    function: Callable[..., Procedure[Answer]],
+    standing: Standing,
+    reference: str,
+    summary: str,
+    **facts: Any,
+) -> Entry:
+    def begin(task: Task, **options: Any) -> Any:
         if task.target != "items":
             raise UsageError(f"{name} makes no claim about a population; ask for target='items', or use race")
-        spend = {"budget": task.budget} if goal == "fixed budget" else {}
-        return function(task.arms, task.delta, items=task.items, rng=task.rng, **spend, **options)
+        return started(function)(task, **options)
 
-    return Entry(name, begin, goal, standing, reference, summary, works_on="items", **facts)
+    fixed: dict[str, Any] = {"goal": "best arm", "works_on": "items"}
+    return Entry(name, begin, standing=standing, reference=reference, summary=summary, **fixed | facts)
 
 
 ENTRIES = (

@@ -2,11 +2,9 @@
 
 from functools import partial
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Task
 from surest.core.protocol import IntArray
 from surest.core.question import BEST, Question
 from surest.kernels.lab.constants import EPOCH_POWER, KL_LUCB, LIL_KL_UCB, LUCB, UGAPE
@@ -54,11 +52,6 @@ def kl_lucb(
     """
     settings = *rate_settings(len(arms), delta, heuristic), epsilon, question.top
     return Stepwise(KL_LUCB, fresh_state(len(arms), settings, rng=rng), top=named(question))
-
-
-def _build(task: Task, heuristic: bool = False) -> Stepwise:
-    given: dict[str, Any] = {"epsilon": task.epsilon, "rng": task.rng, "question": task.question}
-    return kl_lucb(task.arms, task.delta, heuristic=heuristic, **given)
 
 
 # lil'UCB (Jamieson, Malloy, Nowak, Bubeck 2014): optimism with bounds of the law of the iterated logarithm.
@@ -119,48 +112,41 @@ def ugape(
     return Stepwise(UGAPE, fresh_state(len(arms), settings, rows=2, rng=rng))
 
 
-def ugape_b(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float | None) -> Stepwise:
-    """UGapEb: spend the budget; a = (T − K)/(16·H1), and with `h1` None H1 is estimated as it goes."""
-    n = len(arms)
-    kind = ADAPTIVE if h1 is None else BUDGET
+def ugape_b(
+    arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float | None = None, adaptive: bool = False
+) -> Stepwise:
+    """UGapEb: spend the budget; a = (T − K)/(16·H1), and `adaptive` estimates H1 as it goes."""
+    n, hardness = len(arms), 1.0 if adaptive else told_h1("ugape-b", h1)
     check_budget(n, budget)
     a = (budget - n) / 16
-    settings = kind, a if h1 is None else a / h1, budget
+    settings = ADAPTIVE if adaptive else BUDGET, a / hardness, budget
     state = fresh_state(n, settings, rows=2, rng=rng)
     state.memory[1, 0] = np.inf  # the smallest gap index so far
     return Stepwise(UGAPE, state, "fixed budget", certified=False)
 
 
 ENTRIES = (
-    pullwise("lucb", lambda task: lucb(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng, question=task.question),
-        "either", "proven", "Kalyanakrishnan, Tewari, Auer, Stone 2012",
+    pullwise("lucb", lucb, "either", "proven", "Kalyanakrishnan, Tewari, Auer, Stone 2012",
         "Pulls the leader and its most optimistic rival; Hoeffding bounds.", answers=("best", "top")),
-    pullwise("kl-lucb", _build,
-        "either", "proven", KAUFMANN,
+    pullwise("kl-lucb", kl_lucb, "either", "proven", KAUFMANN,
         "LUCB with Chernoff bounds, shorter for means near 0 or 1.", answers=("best", "top")),
-    pullwise("kl-lucb-heuristic", partial(_build, heuristic=True),
-        "either", "heuristic", f"{KAUFMANN}; {GARIVIER}",
+    pullwise("kl-lucb-heuristic", partial(kl_lucb, heuristic=True), "either", "heuristic", f"{KAUFMANN}; {GARIVIER}",
         "kl-lucb with the rate ln((1 + ln t)/δ) of Garivier and Kaufmann 2016, section 6; no proof.",
         answers=("best", "top"), heuristic_of="kl-lucb"),
-    pullwise("lil-ucb", lambda task: lil_ucb(task.arms, task.delta, rng=task.rng),
-        "best arm", "proven", LIL_UCB,
+    pullwise("lil-ucb", lil_ucb, "best arm", "proven", LIL_UCB,
         "Optimism with iterated-logarithm bounds; stops when one arm has nine times the pulls of all others."),
-    pullwise("lil-ucb-lucb-stop", lambda task: lil_ucb(task.arms, task.delta, rng=task.rng, lucb_stop=True),
+    pullwise("lil-ucb-lucb-stop", partial(lil_ucb, lucb_stop=True),
         "best arm", "proven", LIL_UCB, "lil-ucb, stopped when one arm's lower bound reaches the others' upper ones."),
-    pullwise("lil-ucb-heuristic", lambda task: lil_ucb_heuristic(task.arms, task.delta, rng=task.rng),
-        "best arm", "heuristic", LIL_UCB,
+    pullwise("lil-ucb-heuristic", lil_ucb_heuristic, "best arm", "heuristic", LIL_UCB,
         "lil-ucb with the constants of its authors' experiments; no proof.", heuristic_of="lil-ucb"),
-    pullwise("lil-kl-ucb", lambda task: lil_kl_ucb(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng),
-        "either", "reconstruction", "Tánczos, Nowak, Mankoff 2017",
+    pullwise("lil-kl-ucb", lil_kl_ucb, "either", "reconstruction", "Tánczos, Nowak, Mankoff 2017",
         "KL-LUCB with iterated-logarithm bounds; constants derived here, not the authors'."),
-    pullwise("ugape", lambda task: ugape(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng),
+    pullwise("ugape", ugape,
         "either", "proven", GABILLON, "Shrinks the gap between the best guess and what could beat it."),
-    pullwise("ugape-v", lambda task: ugape(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng, variance=True),
-        "either", "proven", GABILLON,
+    pullwise("ugape-v", partial(ugape, variance=True), "either", "proven", GABILLON,
         "ugape with empirical Bernstein bounds: arms of small variance need fewer pulls."),
-    pullwise("ugape-b", lambda task, *, h1=None: ugape_b(task.arms, task.budget, rng=task.rng, h1=told_h1("ugape-b", h1)),
-        "fixed budget", "proven", GABILLON,
+    pullwise("ugape-b", ugape_b, "fixed budget", "proven", GABILLON,
         "ugape for a fixed budget; must be told H1 = Σ 1/gap².", options={"h1": H1}, told_h1=True),
-    pullwise("ugape-b-adaptive", lambda task: ugape_b(task.arms, task.budget, rng=task.rng, h1=None),
+    pullwise("ugape-b-adaptive", partial(ugape_b, adaptive=True),
         "fixed budget", "heuristic", GABILLON, "ugape-b with the hardness estimated as it goes; no proof."),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Racing: pull all arms that are left, and drop those that are surely worse."""
 
+from functools import partial
 from math import log
 
 import numpy as np
@@ -52,20 +53,17 @@ def peak(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Stepwise:
 
 
 ENTRIES = (
-    pullwise("successive-elimination", lambda task: successive_elimination(task.arms, task.delta, rng=task.rng),
-        "best arm", "proven", EVEN_DAR,
+    pullwise("successive-elimination", successive_elimination, "best arm", "proven", EVEN_DAR,
         "Pulls all arms in turn and drops those that are clearly worse; Hoeffding bounds."),
-    pullwise("kl-racing", lambda task: kl_racing(task.arms, task.delta, rng=task.rng),
+    pullwise("kl-racing", kl_racing,
         "best arm", "proven", KAUFMANN, "Pulls all arms in turn, drops the worst when it is sure."),
-    pullwise("kl-racing-heuristic", lambda task: kl_racing(task.arms, task.delta, rng=task.rng, heuristic=True),
+    pullwise("kl-racing-heuristic", partial(kl_racing, heuristic=True),
         "best arm", "heuristic", f"{KAUFMANN}; {GARIVIER}",
         "kl-racing with the rate ln((1 + ln t)/δ) of Garivier and Kaufmann 2016, section 6; no proof.", heuristic_of="kl-racing"),
-    pullwise("chernoff-racing", lambda task: chernoff_racing(task.arms, task.delta, rng=task.rng),
+    pullwise("chernoff-racing", chernoff_racing,
         "best arm", "heuristic", GARIVIER, "Racing on likelihood ratios with the rate ln((1 + ln t)/δ); no proof."),
-    pullwise("betting-racing", lambda task: betting_racing(task.arms, task.delta, rng=task.rng),
-        "best arm", "proven", "Waudby-Smith, Ramdas 2024",
+    pullwise("betting-racing", betting_racing, "best arm", "proven", "Waudby-Smith, Ramdas 2024",
         "Pulls all arms in turn and drops those that betting confidence sequences put below another.", costly=20),
-    pullwise("peak", lambda task: peak(task.arms, task.delta, rng=task.rng),
-        "best arm", "reconstruction", "Cho, Gan, Kallus 2024",
+    pullwise("peak", peak, "best arm", "reconstruction", "Cho, Gan, Kallus 2024",
         "Averages betting capital over arms in place of a union; pulls the leader or the arm least refuted.", costly=20),
 )  # fmt: skip

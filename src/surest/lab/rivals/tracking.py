@@ -1,5 +1,6 @@
 """Top Two and Track-and-Stop: pull in the proportions in which evidence grows fastest."""
 
+from functools import partial
 from math import log
 
 import numpy as np
@@ -62,25 +63,21 @@ def track_and_stop(arms: IntArray, delta: float, *, rng: np.random.Generator, he
 
 
 ENTRIES = (
-    pullwise("top-two", lambda task: top_two(task.arms, task.delta, rng=task.rng),
+    pullwise("top-two", top_two,
         "best arm", "proven", JOURDAN, "Pulls the leader or its closest challenger, by a fair coin; K_inf."),
-    pullwise("top-two-ids", lambda task: top_two(task.arms, task.delta, rng=task.rng, information_directed=True),
+    pullwise("top-two-ids", partial(top_two, information_directed=True),
         "best arm", "proven", f"{JOURDAN}; You, Qin, Wang, Yang 2023",
         "top-two with a coin weighted by what either pull would tell."),
-    pullwise("top-two-heuristic", lambda task: top_two(task.arms, task.delta, rng=task.rng, heuristic=True),
-        "best arm", "heuristic", f"{JOURDAN}; {GARIVIER}",
+    pullwise("top-two-heuristic", partial(top_two, heuristic=True), "best arm", "heuristic", f"{JOURDAN}; {GARIVIER}",
         "top-two with the threshold ln((1 + ln t)/δ), which nobody has proved.", heuristic_of="top-two"),
-    pullwise("top-two-ids-heuristic",
-        lambda task: top_two(task.arms, task.delta, rng=task.rng, information_directed=True, heuristic=True),
+    pullwise("top-two-ids-heuristic", partial(top_two, information_directed=True, heuristic=True),
         "best arm", "heuristic", f"{JOURDAN}; You, Qin, Wang, Yang 2023; {GARIVIER}",
         "top-two-ids with the threshold ln((1 + ln t)/δ), which nobody has proved.", heuristic_of="top-two-ids"),
-    pullwise("eb-tc-epsilon", lambda task: eb_tc_epsilon(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng),
-        "ε-optimal arm", "reconstruction", "Jourdan, Degenne, Kaufmann 2023",
+    pullwise("eb-tc-epsilon", eb_tc_epsilon, "ε-optimal arm", "reconstruction", "Jourdan, Degenne, Kaufmann 2023",
         "Top Two for an arm within ε of the best: ε is added to every gap; sub-Gaussian bounds."),
-    pullwise("track-and-stop", lambda task: track_and_stop(task.arms, task.delta, rng=task.rng),
+    pullwise("track-and-stop", track_and_stop,
         "best arm", "proven", GARIVIER, "Tracks the optimal proportions of pulls; likelihood-ratio stop."),
-    pullwise("track-and-stop-heuristic", lambda task: track_and_stop(task.arms, task.delta, rng=task.rng, heuristic=True),
-        "best arm", "heuristic", GARIVIER,
+    pullwise("track-and-stop-heuristic", partial(track_and_stop, heuristic=True), "best arm", "heuristic", GARIVIER,
         "track-and-stop with the threshold ln((1 + ln t)/δ) of its authors' experiments; no proof.",
         heuristic_of="track-and-stop"),
 )  # fmt: skip
