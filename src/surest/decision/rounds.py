@@ -123,7 +123,7 @@ def _claim(result: Result, problem: Problem, evidence: Evidence, events: dict[st
         left, tied = np.flatnonzero(~evidence.out), list[int]()
     else:
         on_items, total = problem.target == "items", result.cells // len(problem.labels)
-        left, tied = evidence.left, list(evidence.tied) if on_items and evidence.t == total else []
+        left, tied = evidence.left, list(evidence.tied) if on_items and evidence.scores.t == total else []
         up_to = problem.epsilon
         if on_items and _is_rounded(evidence, arms, total, up_to / problem.scale.width):
             up_to += TOLERANCE_ON_LISTS * problem.scale.width
@@ -167,7 +167,7 @@ def _is_rounded(evidence: Verdict | Top, arms: list[int], total: int, epsilon: f
     widest = UNIT
     if isinstance(evidence, Verdict):
         own, widest = evidence.own, units(evidence.spread)
-    scores = own.values[: evidence.t]
+    scores = own.values[: evidence.scores.t]
     sums = {arm: sum(map(units, scores[:, arm].tolist())) for arm in undecided}
     to_come, room = (total - len(scores)) * widest, total * units(epsilon)
     lacks = [to_come - sums[i] + sums[j] - room for i in arms for j in undecided if i in sums and j not in arms]

@@ -230,11 +230,6 @@ class EachArm:
         self.certain = True  # whether every claim that was made was certain
 
     @property
-    def t(self) -> int:
-        """How many units were counted."""
-        return self.scores.t
-
-    @property
     def left(self) -> IntArray:
         """The arms that are open."""
         return self.judged[self.made < 0]
@@ -255,7 +250,7 @@ class EachArm:
         """Take in the next unit, a value for every arm of `play`, in that order, and make the claims that can be made."""
         play, arms = self._counted, np.flatnonzero(self.made < 0)
         if self._row is not None:
-            values = np.insert(values, int(np.flatnonzero(play == self.known)[0]), self._row[self.t])
+            values = np.insert(values, int(np.flatnonzero(play == self.known)[0]), self._row[self.scores.t])
         self.scores.count(play, values)
         is_control = play == self.control
         self.claims.count(arms, values if self.control is None else values[is_control] - values[~is_control])

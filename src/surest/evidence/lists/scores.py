@@ -25,23 +25,16 @@ class Scores:
     def __init__(self, n: int, weights: FloatArray, population: bool = False) -> None:
         self.weights, self.population = weights, population
         self.total = float(len(weights))
+        self.least = TOLERANCE_ON_LISTS * self.total
+        """Sums closer than this count as equal."""
         self.t = 0
-        self.used = 0.0
+        self.used, self.left = 0.0, self.total
+        """The weight of the units counted, and of those still to come."""
         self.values = np.full((min(len(weights), 64), n), np.nan)
         self._estimates = Estimates(weights)
         self.sums, self.plain, self.squares = np.zeros(n), np.zeros(n), np.zeros(n)
         """Weighted sums, plain ones, and those of squares."""
         self.seen = np.zeros(n, np.int64)  # on how many units each arm was evaluated
-
-    @property
-    def left(self) -> float:
-        """The weight of the units still to come."""
-        return self.total - self.used
-
-    @property
-    def least(self) -> float:
-        """Sums closer than this count as equal."""
-        return TOLERANCE_ON_LISTS * self.total
 
     @property
     def means(self) -> FloatArray:
@@ -62,6 +55,7 @@ class Scores:
     def advance(self, play: IntArray) -> None:
         """Go on to the next unit."""
         self.used = self.total if self.t + 1 == len(self.weights) else self.used + float(self.weights[self.t])
+        self.left = self.total - self.used
         self.t += 1
         self.seen[play] = self.t
 
@@ -83,17 +77,34 @@ class Scores:
         blank[: self.t] = values
         self.values = np.concatenate([self.values, blank], axis=1)
 
-    def intervals(self, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """Intervals of the arms' means, each at level α."""
-        return intervals(self.values[: self.t], self.seen, self.weights, self._end, alpha)
+    def intervals(self, alpha: float, arms: int | None = None) -> tuple[FloatArray, FloatArray]:
+        """Intervals of the means of the first so many arms, default all, each at level α.
 
-    def differences(self, arm: int, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """Intervals of the arms' means less that of one arm, each at level α."""
-        return differences(arm, self.values[: self.t], self.seen, self.weights, self._end, alpha)
+        >>> scores = Scores(2, np.ones(50))
+        >>> for _ in range(40):
+        ...     scores.count(np.arange(2), np.array([1.0, 0.0]))
+        >>> [ends.round(2).tolist() for ends in scores.intervals(0.05)]
+        [[0.95, 0.0], [1.0, 0.05]]
+        >>> [ends.round(2).tolist() for ends in scores.differences(0, 0.05)]
+        [[0.0, -1.0], [0.0, -0.9]]
+        """
+        return self._intervals(self.values[: self.t, :arms], self.seen[:arms], alpha)
 
-    @property
-    def _end(self) -> float:
-        return np.inf if self.population else self.total
+    def differences(self, arm: int, alpha: float, arms: int | None = None) -> tuple[FloatArray, FloatArray]:
+        """Intervals of the means of so many arms less that of one of them, each at level α, from the units that both saw."""
+        values = self.values[: self.seen[arm], :arms]
+        apart, both = (1 + values - values[:, [arm]]) / 2, np.minimum(self.seen[:arms], self.seen[arm])
+        low, high = self._intervals(apart, both, alpha)
+        low, high = 2 * low - 1, 2 * high - 1
+        low[arm] = high[arm] = 0.0
+        return low, high
+
+    def _intervals(self, columns: FloatArray, seen: IntArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """The interval of each column, of which its first `seen` rows count."""
+        total = inf if self.population else self.total
+        ends = [interval(columns[:k, j], self.weights, total, alpha) for j, k in enumerate(seen.tolist())]
+        low, high = np.array(ends).reshape(-1, 2).T
+        return low, high
 
 
 def strength(wealth: float) -> tuple[float, float]:
@@ -115,36 +126,6 @@ def interval(path: FloatArray, weights: FloatArray, total: float, alpha: float) 
     (0.6666666666666666, 0.6666666666666666)
     """
     return lists.interval(np.ascontiguousarray(path), weights, total, alpha, np.empty(len(path)))
-
-
-def intervals(
-    scores: FloatArray, seen: IntArray, weights: FloatArray, total: float, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """The interval of every arm: a column of `scores` each, of which its first `seen` rows were evaluated.
-
-    >>> low, high = intervals(np.ones((40, 2)), np.array([40, 5]), np.ones(50), 50.0, 0.05)
-    >>> bool(low[0] > low[1])
-    True
-    """
-    columns = [interval(scores[:k, j], weights, total, alpha) for j, k in enumerate(seen.tolist())]
-    low, high = np.array(columns).reshape(-1, 2).T
-    return low, high
-
-
-def differences(
-    leader: int, scores: FloatArray, seen: IntArray, weights: FloatArray, total: float, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """The interval of every arm's difference from the leader (its mean less the leader's), from the items that both saw.
-
-    >>> low, high = differences(0, np.tile([1.0, 0.0], (40, 1)), np.array([40, 40]), np.ones(50), 50.0, 0.05)
-    >>> bool(high[1] < -0.5), float(low[1]), float(high[0])
-    (True, -1.0, 0.0)
-    """
-    apart = (1 + scores[: seen[leader]] - scores[: seen[leader], [leader]]) / 2
-    low, high = intervals(apart, np.minimum(seen, seen[leader]), weights, total, alpha)
-    low, high = 2 * low - 1, 2 * high - 1
-    low[leader] = high[leader] = 0.0
-    return low, high
 
 
 class Pairs:

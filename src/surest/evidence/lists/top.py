@@ -126,7 +126,7 @@ class Top:
     >>> top = Top(3, 2, np.ones(9), 0.05)
     >>> while len(top.play):
     ...     top.count(np.array([1.0, 0.5, 0.0])[top.play])
-    >>> top.named, top.t
+    >>> top.named, top.scores.t
     (array([0, 1]), 6)
     """
 
@@ -144,11 +144,6 @@ class Top:
         self.undecided = np.arange(n)  # all other arms
         self.close = False  # whether the arms named are certified to be within ε of the m best
         self._pairs: dict[int, Pairs] = {}
-
-    @property
-    def t(self) -> int:
-        """How many units were counted."""
-        return self.scores.t
 
     @property
     def play(self) -> IntArray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from surest.core.protocol import Answer, FloatArray, IntArray, Status
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.scores import Pairs, Scores, differences, intervals, strength
+from surest.evidence.lists.scores import Pairs, Scores, strength
 from surest.kernels.constants import MEMORY, PRIOR, STEPS
 from surest.kernels.lists import all_within
 
@@ -61,9 +61,9 @@ class Verdict:
         self, standings: Standings, delta: float, epsilon: float, nominal: FloatArray, spread: float = 1.0
     ) -> None:
         self.standings, self.delta, self.epsilon, self.spread = standings, delta, epsilon / spread, spread
-        self.own = standings.scores
+        self.scores = self.own = standings.scores
         if spread < 1:
-            self.own = Scores(len(nominal), standings.scores.weights, standings.scores.population)
+            self.own = Scores(len(nominal), self.scores.weights, self.scores.population)
         self._shifts: list[float] = []
         self.nominal = nominal
         self.first = len(nominal)  # how many arms there were from the start: only their intervals are by bets
@@ -79,16 +79,6 @@ class Verdict:
         share = SHARE_WITH_EPSILON if epsilon > 0 else SHARE
         standings = Standings(n, weights, delta * (1 - reserve), share=share, population=population)
         return cls(standings, delta, epsilon, np.full(n, (1 - reserve) / n), spread)
-
-    @property
-    def scores(self) -> Scores:
-        """The scores so far."""
-        return self.standings.scores
-
-    @property
-    def t(self) -> int:
-        """How many units were counted."""
-        return self.scores.t
 
     @property
     def left(self) -> IntArray:
@@ -267,16 +257,14 @@ class Verdict:
         an arm only what is certain is told, and the level of the others does not depend on how many came.
         """
         sc, first, d = self.own, self.first, self.spread
-        scores, total = sc.values[: sc.t, :first], inf if sc.population else sc.total
         known = sc.sums / sc.total if not sc.population else np.zeros(n)
         low, high = known.copy(), np.minimum(known + self._left(n), 1.0)
-        low[:first], high[:first] = intervals(scores, sc.seen[:first], sc.weights, total, self.delta / first)
+        low[:first], high[:first] = sc.intervals(self.delta / first, first)
         sure_low, sure_high = known, np.minimum(known + self._left(n), 1.0)
         less, more = sure_low - sure_high[a], sure_high - sure_low[a]
         if a < first:
             pairs = max(first * (first - 1) // 2, 1)
-            apart = self.scores.values[: sc.t, :first]
-            ends = differences(a, apart, sc.seen[:first], sc.weights, total, self.delta / pairs)
+            ends = self.scores.differences(a, self.delta / pairs, first)
             less[:first], more[:first] = d * ends[0], d * ends[1]
         less[a] = more[a] = 0.0
         return np.clip(low, 0, 1), np.clip(high, 0, 1), np.clip(less, -d, d), np.clip(more, -d, d)

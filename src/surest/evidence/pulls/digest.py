@@ -50,14 +50,13 @@ class Digests:
         arm = np.atleast_1d(np.asarray(arms, np.int64))
         reward = np.broadcast_to(np.asarray(rewards, float), arm.shape)
         often = np.broadcast_to(np.asarray(times, float), arm.shape)
-        self._add(arm, reward, often)
+        digests.add_all(self.values, self.weights, self.size, self.counts, self.sums, arm, reward, often)
 
     def add_atoms(self, arms: IntArray, atoms: Atoms) -> None:
         """Add the rewards of a reply to a request for `arms`."""
-        self._add(np.repeat(arms, atoms.start[1:] - atoms.start[:-1]), atoms.values, atoms.counts.astype(float))
-
-    def _add(self, arm: IntArray, reward: FloatArray, often: FloatArray) -> None:
-        digests.add_all(self.values, self.weights, self.size, self.counts, self.sums, arm, reward, often)
+        arm = np.repeat(arms, atoms.start[1:] - atoms.start[:-1])
+        kept = self.values, self.weights, self.size, self.counts, self.sums
+        digests.add_all(*kept, arm, atoms.values, atoms.counts.astype(float))
 
     def grow(self, more: int) -> None:
         """Make room for more arms."""
