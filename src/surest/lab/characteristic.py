@@ -132,6 +132,10 @@ class _Race:
         return one.value, other.value, one.slope, other.slope
 
 
+LARGEST = 4_000_000
+"""Arms times atoms up to which T* is computed: some ten seconds."""
+
+
 def size(arms: FiniteArms) -> int:
     """Arms times atoms: what the work and the memory of `characteristic` grow with (two million take some eight seconds)."""
     return len(arms) * int(np.diff(arms.start).max(initial=0))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -28,7 +29,7 @@ class Run:
 
     answer: Answer
     cells: int
-    regret: float  # how much worse the arm named is than the best, in mean over the table
+    regret: float  # see `regret_of`
     seconds: float
 
 
@@ -74,11 +75,16 @@ def run_on_table(
         try:
             request: Any = procedure.send(reply)
         except StopIteration as end:
-            means = values.mean(axis=1)
-            regret = max(float(means.max() - means[end.value.arm]), 0.0)
-            return Run(end.value, cells, 0.0 if regret < 1e-12 else regret, perf_counter() - begin)
+            return Run(end.value, cells, regret_of(end.value, values), perf_counter() - begin)
         cells += request.total
         reply = values[np.ix_(request.arms, request.items)]
+
+
+def regret_of(answer: Answer, values: FloatArray) -> float:
+    """How much worse the arm named is than the best, in mean over the table."""
+    means = values.mean(axis=1)
+    regret = float(means.max() - means[answer.arm])
+    return 0.0 if regret < 1e-12 else regret
 
 
 def wager_on_marginals(values: FloatArray, delta: float, seed: Sequence[int], epsilon: float = 0.0) -> Run:
@@ -88,8 +94,7 @@ def wager_on_marginals(values: FloatArray, delta: float, seed: Sequence[int], ep
     pulls = int(np.random.default_rng([*seed, 1]).integers(2**31))
     done = simulate(procedure, recorded(list(values)).simulate(seed=pulls), budget=MOST_TABLES * values.size)
     answer = done.value or Answer(int(np.nan_to_num(done.means).argmax()), certified=False, reason="budget spent")
-    means = values.mean(axis=1)
-    return Run(answer, done.pulls, max(float(means.max() - means[answer.arm]), 0.0), perf_counter() - begin)
+    return Run(answer, done.pulls, regret_of(answer, values), perf_counter() - begin)
 
 
 def complete(path: Path) -> FloatArray:
@@ -143,12 +148,8 @@ def row_of(
     name: str, table: FloatArray, algorithm: str, orders: int, delta: float, epsilon: float, seed: int
 ) -> ItemRow:
     """One method on one table."""
-    if algorithm == MARGINALS:
-        runs = [wager_on_marginals(table, delta, [seed, order], epsilon) for order in range(orders)]
-    else:
-        runs = [
-            run_on_table(table, delta, [seed, order], algorithm=algorithm, epsilon=epsilon) for order in range(orders)
-        ]
+    method = wager_on_marginals if algorithm == MARGINALS else partial(run_on_table, algorithm=algorithm)
+    runs = [method(table, delta, [seed, order], epsilon=epsilon) for order in range(orders)]
     shares = np.array([run.cells for run in runs]) / table.size
     best, second = np.sort(table.mean(axis=1))[::-1][:2]
     return ItemRow(

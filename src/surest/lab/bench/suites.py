@@ -1,24 +1,23 @@
 """The instances of the benchmark, by suite, and a user's own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.arms.instances import KINDS, example1, lower_bound_instance, parse_source
+from surest.arms.instances import KINDS, parse_source
 from surest.arms.recorded import read_instances
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
-from surest.lab.characteristic import ROUNDING, Characteristic, characteristic, size
+from surest.lab.characteristic import LARGEST, ROUNDING, Characteristic, characteristic, size
 from surest.lab.numerics import root
-
-TOO_LARGE = 4_000_000  # arms times atoms beyond which T* is not computed: it would take longer than the replications
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class Instance:
     @cached_property
     def characteristic(self) -> Characteristic:
         """T* and the optimal shares; NaN where they would take too long to find."""
-        if size(self.arms) > TOO_LARGE:
+        if size(self.arms) > LARGEST:
             return Characteristic(np.nan, np.full(len(self.arms), np.nan))
         return characteristic(self.arms)
 
@@ -130,70 +129,57 @@ def _tilted(mean: float) -> FloatArray:
     return law(root(lambda s: float(law(s) @ STARS - mean), -50, 50))
 
 
-def _paper() -> Iterator[Instance]:
-    for n in (10, 30, 100, 300, 1000):
-        yield Instance(f"example1:{n}", example1(n))
-    for gaps, variances in [
-        ((0.01, 0.02, 0.04), (0.09,)),  # case 1 of the proof: σ² ≥ 5Δ for the closest arm
-        ((0.05, 0.06, 0.08, 0.09), (0.0025,)),  # case 2
-        ((0.02, 0.04, 0.06, 0.08), (0.0025, 0.04, 0.01, 0.09, 0.0001)),
-    ]:
-        name = f"lower-bound:{','.join(map(str, gaps))}/{','.join(map(str, variances))}"
-        yield Instance(name, lower_bound_instance(gaps, variances))
+NAMED: dict[str, Callable[[], FiniteArms]] = {
+    **{f"one-above:{n}": partial(one_above, n) for n in (10, 100)},
+    **{f"power-law:{n}": partial(power_law, n) for n in (10, 100)},
+    **{f"batched:{number}": partial(batched, number) for number in (1, 2, 3)},
+    **{f"narrow:{n}": partial(narrow, n, 0.02, 0.05) for n in (2, 10)},
+    "narrow:3": partial(narrow, 3, 0.1, 0.1),
+    "narrow-tie:3": partial(narrow, 3, 0.002, 0.05),
+    "skewed": skewed,
+    "ratings:10": partial(ratings, 10),
+    "rare:10": partial(one_above, 10, 0.03, 0.01),
+    "common:10": partial(one_above, 10, 0.99, 0.96),
+}
+"""Instances of the suites that no source of ``surest identify`` stands for."""
 
 
-def _literature() -> Iterator[Instance]:
-    yield from _bernoulli((0.5, 0.45, 0.43, 0.4), (0.3, 0.21, 0.2, 0.19, 0.18))
-    for n in (10, 100):
-        yield Instance(f"one-above:{n}", one_above(n))
-    for n in (10, 100):
-        yield Instance(f"power-law:{n}", power_law(n))
-    for number in (1, 2, 3):
-        yield Instance(f"batched:{number}", batched(number))
+class Suite(NamedTuple):
+    """Names of instances, and the default number of runs on each."""
 
-
-def _low_variance() -> Iterator[Instance]:
-    yield Instance("skewed", skewed())
-    yield Instance("narrow:2", narrow(2, 0.02, 0.05))
-    yield Instance("narrow:10", narrow(10, 0.02, 0.05))
-    yield Instance("ratings:10", ratings(10))
-    yield Instance("rare:10", one_above(10, 0.03, 0.01))
-    yield Instance("common:10", one_above(10, 0.99, 0.96))
-
-
-def _near_ties() -> Iterator[Instance]:
-    yield from _bernoulli((0.5, 0.49), (0.9, 0.89), (0.5, 0.49, 0.49, 0.49, 0.49), (0.5, 0.49, 0.3, 0.3, 0.3, 0.3))
-    yield Instance("narrow-tie:3", narrow(3, 0.002, 0.05))
-
-
-def _quick() -> Iterator[Instance]:
-    yield from _bernoulli((0.3, 0.21, 0.2, 0.19, 0.18))
-    yield Instance("example1:10", example1(10))
-    yield Instance("skewed", skewed())
-    yield Instance("narrow:3", narrow(3, 0.1, 0.1))
-
-
-def _bernoulli(*instances: tuple[float, ...]) -> Iterator[Instance]:
-    for means in instances:
-        yield Instance(f"bernoulli:{','.join(map(str, means))}", numbered(means))
-
-
-@dataclass(frozen=True)
-class Suite:
-    """Instances, and the default number of runs on each."""
-
-    instances: Callable[[], Iterator[Instance]]
+    names: str
     runs: int
     summary: str
 
 
 SUITES = {
-    "quick": Suite(_quick, 50, "four small instances; all algorithms in about a minute"),
-    "paper": Suite(_paper, 100, "Example 1 over n, and the lower bound's instances"),
-    "literature": Suite(_literature, 100, "instances on which others have been compared"),
-    "low-variance": Suite(_low_variance, 100, "rewards of small variance, or skewed"),
-    "near-ties": Suite(_near_ties, 50, "a runner-up a hundredth or less below the best"),
-    "real": Suite(lambda: iter(()), 20, "every file of recorded rewards in the folder given by --data"),
+    "quick": Suite(
+        "bernoulli:0.3,0.21,0.2,0.19,0.18 example1:10 skewed narrow:3",
+        50,
+        "four small instances; all algorithms in about a minute",
+    ),
+    "paper": Suite(  # the lower bound's are case 1 of its proof (σ² ≥ 5Δ for the closest arm), case 2, and both
+        "example1:10 example1:30 example1:100 example1:300 example1:1000 lower-bound:0.01,0.02,0.04/0.09 "
+        "lower-bound:0.05,0.06,0.08,0.09/0.0025 lower-bound:0.02,0.04,0.06,0.08/0.0025,0.04,0.01,0.09,0.0001",
+        100,
+        "Example 1 over n, and the lower bound's instances",
+    ),
+    "literature": Suite(
+        "bernoulli:0.5,0.45,0.43,0.4 bernoulli:0.3,0.21,0.2,0.19,0.18 one-above:10 one-above:100 power-law:10 power-law:100 "
+        "batched:1 batched:2 batched:3",
+        100,
+        "instances on which others have been compared",
+    ),
+    "low-variance": Suite(
+        "skewed narrow:2 narrow:10 ratings:10 rare:10 common:10", 100, "rewards of small variance, or skewed"
+    ),
+    "near-ties": Suite(
+        "bernoulli:0.5,0.49 bernoulli:0.9,0.89 bernoulli:0.5,0.49,0.49,0.49,0.49 bernoulli:0.5,0.49,0.3,0.3,0.3,0.3 "
+        "narrow-tie:3",
+        50,
+        "a runner-up a hundredth or less below the best",
+    ),
+    "real": Suite("", 20, "every file of recorded rewards in the folder given by --data"),
 }
 
 
@@ -212,7 +198,7 @@ def instances_of(
     if source == "real":
         found = _real(data, skipped or (lambda message: None))
     elif source in SUITES:
-        found = list(SUITES[source].instances())
+        found = [_single(name) for name in SUITES[source].names.split()]
     elif source.partition(":")[0] in KINDS or not Path(source).exists():
         found = [_single(source)]
     else:
@@ -225,9 +211,8 @@ def instances_of(
 
 
 def _single(source: str) -> Instance:
-    own = {instance.name: instance for suite in SUITES.values() for instance in suite.instances()}
-    if source in own:
-        return own[source]
+    if source in NAMED:
+        return Instance(source, NAMED[source]())
     try:
         return Instance(source, parse_source(source))
     except SourceError as error:

@@ -16,12 +16,10 @@ from surest.core.costs import checked_prices, parse_costs, prices_of
 from surest.core.problem import labels_of
 from surest.core.protocol import checked_delta
 from surest.errors import UsageError
-from surest.lab.characteristic import Characteristic, characteristic, size
+from surest.lab.characteristic import LARGEST, Characteristic, characteristic, size
 from surest.lab.theory import UPPER_BOUNDS, Hardness, gap_entropy, hardness, paper_lower_bound, upper_bounds
 from surest.result.table import SHOWN
 from surest.text import number
-
-LARGEST = 4_000_000  # arms times atoms up to which T* is computed: some ten seconds
 
 
 @click.command()
