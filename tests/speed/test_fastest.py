@@ -19,7 +19,6 @@ import surest
 from calling import Run, transcript
 from surest.cli.streams import plain
 from surest.errors import EvaluationError, Stop, UsageError
-from surest.speed import run as driver
 from surest.speed.evidence import EARLY, PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
 from surest.speed.procedure import Block
 from surest.speed.result import Timings, comparisons, table, verdict
@@ -76,17 +75,6 @@ def test_the_fastest_is_named_with_its_factors() -> None:
     assert comparisons(timings)[0].startswith("fast is 1.6")
     assert comparisons(timings)[0].endswith(").")
     assert [len(command.uncounted) for command in timings.commands] == [EARLY, PILOT, EARLY]
-
-
-def test_equal_commands_are_equal_within_the_tolerance() -> None:
-    timings = found({"a": 1.0, "b": 1.0})
-    assert timings.certified
-    assert verdict(timings) in [
-        f"{x} and {y} are equal within 2 %: wrong with probability at most 0.05." for x, y in ("ab", "ba")
-    ]
-    timings = found({"a": 1.0, "b": 1.0, "c": 2.0})
-    assert " is the fastest within 2 %, and " in verdict(timings)
-    assert timings.answer.verdict(2) == "slower"
 
 
 def test_a_common_slow_down_cancels() -> None:
@@ -280,6 +268,7 @@ def test_what_people_read(
         "'sleep 1' 'sleep 1.03' --tolerance 10% --quiet",
         "'sleep 1' 'sleep 2' --runs 40 --quiet",
         "'sleep 1' 'sleep 2' -n 'a | b' --export-markdown times.md --quiet",
+        "'sleep 1' 'sleep 1' 'sleep 2' -n a -n b -n c --quiet",
     )
     assert shown + Path("times.md").read_text() == snapshot
 
@@ -346,11 +335,6 @@ def test_a_signal_ends_the_command_and_tells_the_answer_so_far(tmp_path: Path, n
     assert counted == [left, left]
     with pytest.raises(ProcessLookupError):
         os.kill(int(log.read_text().split()[-1]), 0)  # the command that ran was ended
-
-
-def test_names_tell_equal_commands_apart() -> None:
-    assert list(driver.labelled(["a", "a", "b", "a"])) == ["a", "a (2)", "b", "a (3)"]
-    assert list(driver.labelled(["a", "b"], ["x"])) == ["x", "b"]
 
 
 def test_bounds_of_ratios_share_the_error_among_all_pairs() -> None:

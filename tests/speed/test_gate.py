@@ -22,7 +22,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     def made(seed: int, ratio: float, noise: float = 0.1) -> None:
         rng = np.random.default_rng(seed)
 
-        def measured(self: Laboratory, j: int, prepare: object) -> Run:
+        def measured(self: Laboratory, j: int) -> Run:
             seconds = (ratio if j else 1.0) * float(rng.lognormal(0, noise))
             return Run(seconds, 0.9 * seconds, 0.1 * seconds, 0)
 
@@ -63,7 +63,7 @@ def test_false_alarms_are_rare_and_ten_per_cent_are_noticed(machine) -> None:
 def test_the_old_command_that_differs_from_itself_is_told(machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every second run of the old command takes half as long again: what the control is for."""
     turn = itertools.count()
-    monkeypatch.setattr(Laboratory, "measured", lambda self, j, prepare: Run(1.0, 0, 0, 0))
+    monkeypatch.setattr(Laboratory, "measured", lambda self, j: Run(1.0, 0, 0, 0))
     monkeypatch.setattr(speed, "judged", lambda run, by: run.seconds)
     monkeypatch.setattr(
         speed, "measured", lambda lab, arm: Run([1.0, 1.2, 1.5][arm] + 0.01 * (next(turn) % 3), 0, 0, 0)

@@ -113,7 +113,7 @@ def speed_gate(
 
 def measured(lab: Any, arm: int) -> Run:
     """One run of the old or the new command."""
-    run: Run = lab.measured(int(arm == NEW), None)
+    run: Run = lab.measured(int(arm == NEW))
     return run
 
 

@@ -168,10 +168,9 @@ class Laboratory:
         """Measure the start of the shell."""
         self.start = shell_start(self.stopwatch, self.shell)
 
-    def measured(self, j: int, prepare: Callable[[], object] | None) -> Run:
+    def measured(self, j: int, prepare: Callable[[], object] = lambda: None) -> Run:
         """One run of a command, after what prepares it."""
-        if prepare is not None:
-            prepare()
+        prepare()
         label, job = self.named[j]
         if isinstance(job, str):
             words = words_of(job, self.shell)
@@ -181,12 +180,10 @@ class Laboratory:
         seconds, after = self.stopwatch.clock() - began, os.times()
         return Run(seconds, after.user - before.user, after.system - before.system, 0)
 
-    def helpers(self, jobs: Jobs, what: str) -> list[Callable[[], object] | None]:
+    def helpers(self, jobs: Jobs, what: str) -> list[Callable[[], object]]:
         """What is run beside the commands, one for each of them."""
-        n = len(self.jobs)
-        if jobs is None:
-            return [None] * n
-        each = [jobs] * n if isinstance(jobs, str) or callable(jobs) else list(jobs)
+        n, given = len(self.jobs), (lambda: None) if jobs is None else jobs
+        each = [given] if isinstance(given, str) or callable(given) else list(given)
         if len(each) == 1:
             each *= n
         if len(each) != n:
@@ -213,7 +210,7 @@ def laboratory(
 
 
 @contextmanager
-def _tidied(afters: Sequence[Callable[[], object] | None]) -> Iterator[None]:
+def _tidied(afters: Sequence[Callable[[], object]]) -> Iterator[None]:
     """Clean up in any case. After an error, a failing clean-up is not reported: the error is what matters."""
     try:
         yield
@@ -224,10 +221,9 @@ def _tidied(afters: Sequence[Callable[[], object] | None]) -> Iterator[None]:
     _do(afters)
 
 
-def _do(helpers: Sequence[Callable[[], object] | None]) -> None:
+def _do(helpers: Sequence[Callable[[], object]]) -> None:
     for helper in helpers:
-        if helper is not None:
-            helper()
+        helper()
 
 
 def _driven(
