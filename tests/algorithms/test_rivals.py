@@ -62,13 +62,6 @@ def test_the_m_best_are_named_by_either_driver_the_best_first(name: str) -> None
     assert all(status.leader == status.chosen[0] for status in shown)
 
 
-@pytest.mark.parametrize("name", CONFIDENT)
-def test_a_confident_rival_finds_an_easy_best_arm(name: str) -> None:
-    arms = bernoulli([0.1, 0.9])
-    done = simulate(start(name, 2, 0.1, epsilon=epsilon(name), seed=1), arms.simulate(1), budget=10**12)
-    assert (done.value.arm, done.value.certified) == (1, True)
-
-
 @pytest.mark.parametrize("name", BUDGETED)
 def test_a_budgeted_rival_answers_within_its_budget_certifies_nothing_and_refuses_too_small_a_one(name: str) -> None:
     done = simulate(start(name, 3, 0.1, budget=300, seed=1, **options(name)), EASY.simulate(1), budget=300)

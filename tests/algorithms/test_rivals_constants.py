@@ -7,9 +7,9 @@ import pytest
 from scipy.special import zeta
 
 from agreement.rivals_transcription import slow_weights
-from surest.kernels.lab.constants import ASKED, ATOMS, TRACK_GLOBAL
 from surest.kernels.lab.constants import EPOCH_POWER as POWER
 from surest.kernels.lab.constants import EPOCH_RATIO as RATIO
+from surest.kernels.lab.constants import TRACK_GLOBAL
 from surest.kernels.lab.divergence import (
     iterated_log,
     k_inf,
@@ -20,12 +20,9 @@ from surest.kernels.lab.divergence import (
     kl_upper,
     surely_above,
 )
-from surest.kernels.lab.rules import absorb
-from surest.kernels.lab.top_two import absorb_atoms, leader_share, transport
 from surest.kernels.lab.tracking import note, track
 from surest.lab import divergence
 from surest.lab.rivals.optimism import lil_ucb
-from surest.lab.stepwise import fresh_state
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.1, 1e-6])
@@ -90,30 +87,6 @@ def test_kernels_agree_with_the_divergences_of_the_theory() -> None:
         value, slope = k_inf(values, weights, 6, u)
         assert value / weights.sum() == pytest.approx(float(expected.value), abs=1e-10)
         assert slope / weights.sum() == pytest.approx(float(expected.slope), rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.parametrize("values", [(0.0, 1.0), (0.4, 1.0), (0.0, 0.25, 0.5, 1.0)], ids=str)
-def test_the_transport_cost_is_a_minimum_and_not_above_it(values: tuple[float, ...]) -> None:
-    rng = np.random.default_rng(2)
-    state = fresh_state(2, (0.0,), rows=6 + 2 * ATOMS, rng=rng)
-    views = state.views()
-    drawn: list[list[float]] = [[], []]
-    for _ in range(60):
-        state.pick[:2], state.marks[ASKED] = (0, 1), 2
-        state.fresh[:] = max(rng.choice(values, 2)), rng.choice(values)
-        for arm in (0, 1):
-            drawn[arm].append(state.fresh[arm])
-        absorb(views)
-        absorb_atoms(views)
-    one, ones = np.array(drawn[0]), np.ones(60)
-    other = np.array(drawn[1])
-    assert one.mean() > other.mean()
-    grid = np.linspace(other.mean(), one.mean(), 4001)[1:-1]
-    sides = [(k_inf(1 - one, ones, 60, 1 - u)[0], k_inf(other, ones, 60, u)[0]) for u in grid]
-    costs = np.array(sides).sum(axis=1)
-    got = transport(views, 0, 1)
-    assert costs.min() * (1 - 1e-4) <= got <= costs.min() + 1e-9
-    assert leader_share(views, 0, 1) == pytest.approx(sides[costs.argmin()][0] / costs.min(), abs=0.01)
 
 
 def tracker() -> np.ndarray:
