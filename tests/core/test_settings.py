@@ -32,7 +32,7 @@ BAD: dict[str, tuple[Any, ...]] = {
     "error": ("soon", -3, True),
     "budget": ("soon", -3, 1.5, True),
     "estimate": ("soon", -3, 0, 1.5, True),
-    "cost": ("soon", -3, True, {"a": 1}, {"a": 1, "b": -1}, float("inf")),
+    "cost": ("soon", -3, True, {"a": 1}, {"a": 1, "b": -1}, float("inf"), 10**400),
     "budget_cost": ("soon", -3, float("inf"), True),
     "cost_unit": (-3, True, "two\nlines"),
     "algorithm": ("soon", -3),

@@ -1,6 +1,7 @@
 """What evaluations cost: a reward with its cost, prices known beforehand, and what was spent on each arm."""
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -48,8 +49,8 @@ def parted(reward: Any, of: str = "an evaluation") -> Scored:
 def _number(cost: Any) -> float | None:
     """A cost as a number; None where it cannot be one."""
     cost = cost.item() if isinstance(cost, np.generic) else cost
-    fits = isinstance(cost, Real) and not isinstance(cost, bool) and 0 <= float(cost) < math.inf
-    return float(cost) if fits else None
+    is_number = isinstance(cost, Real) and not isinstance(cost, bool)
+    return float(cost) if is_number and 0 <= cost <= sys.float_info.max else None
 
 
 def checked_prices(cost: Any, labels: tuple[Any, ...] = ()) -> dict[str, float] | float:
