@@ -20,7 +20,7 @@ PLACES = {
         "core/question.py algorithms/race.py result/questions.py result/known.py"
     ),
     r"isinstance\([^)]*\b(Functions|Records|Simulated|Totals)\b": (
-        "arms/kinds.py search/identify.py search/plan.py cli/following.py cli/identify.py cli/searches.py cli/sources.py"
+        "arms/kinds.py search/identify.py search/plan.py cli/identify.py cli/searches.py cli/sources.py"
     ),
 }
 """What tells questions and kinds of arms apart, and where that is: as CONTRIBUTING.md says."""
