@@ -20,7 +20,7 @@ from surest.errors import UsageError
 from surest.evidence.lists.champion import Contest, fresh_order, order_key
 from surest.search.call import is_async
 from surest.search.executor import IN_FLIGHT
-from surest.study.champions import Kept, Memory
+from surest.study.champions import Kept
 from surest.text import counted
 
 Cell = tuple[bool, int]
@@ -169,7 +169,7 @@ class Champion:
         listed = sha256("\n".join(map(repr, self.items)).encode(errors="replace")).hexdigest()
         ends = [self._scale.low, self._scale.high]
         settings = {"items": listed, "bounds": ends, "minimise": minimise, "delta": delta}
-        self._book = Memory(self.delta) if storage is None else Kept(storage, name, settings, self.delta)
+        self._book = Kept(storage, name, settings, self.delta)
 
     @property
     def best(self) -> Any:

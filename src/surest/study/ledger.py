@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from surest.errors import UsageError
+from surest.study.log import MEMORY
 from surest.study.sql import SqlLog, SqlStore
 
 SUM = 2.11  # a bit more than Σ 1/(k·ln²k) over k = 2, 3, …
@@ -68,7 +69,7 @@ class Ledger:
     """
 
     def __init__(self, storage: str | Path) -> None:
-        self._store = SqlStore(storage if isinstance(storage, str) and "://" in storage else f"sqlite:///{storage}")
+        self._store = SqlStore(storage if storage == MEMORY or "://" in str(storage) else f"sqlite:///{storage}")
         self.shown = self._store.shown
 
     @contextmanager
