@@ -20,6 +20,8 @@ from surest.core.scale import Scale
 from surest.errors import EvaluationError, RewardError
 from surest.result.json import from_json
 from surest.result.making import bounds_too_wide
+from surest.search.desk import Desk
+from surest.search.executor import drive
 
 ESCAPE = "\x1b[31mred"
 LABELS = ["model[large]", "[/x]", ESCAPE, ":smile:"]
@@ -226,8 +228,6 @@ def test_a_worker_says_that_it_waits(run: Run, capsys: pytest.CaptureFixture[str
             study.tell_all(held, [float(ticket.arm) for ticket in held])
         waited.append(1)
 
-    from surest.study.work import work_on
-
-    work_on(study, lambda ticket: (float, ticket.arm), None, in_flight=1, on_wait=then_told)
+    drive(Desk(study, on_wait=then_told), lambda ticket: (float, ticket.arm), None, 1)
     assert waited
     assert study.result().best == "b"

@@ -18,11 +18,10 @@ from surest.core.protocol import Pull, Statistic
 from surest.errors import ContractError, TicketError
 from surest.search.call import seed_of
 from surest.search.desk import Desk
-from surest.search.executor import keep_busy
+from surest.search.executor import drive, keep_busy
 from surest.search.session import Session, Ticket
 from surest.search.tickets import SPARE
 from surest.study.transfer import import_study
-from surest.study.work import work_on
 
 MEANS = (0.4, 0.5, 0.6, 0.8)
 
@@ -170,7 +169,7 @@ def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path
     assert copy.status().told == len(first) + len(later) - 1
     study.tell(later[0].id, reward(later[0], 3))
     with ThreadPoolExecutor(4) as pool:
-        work_on(study, lambda ticket: (reward, ticket, 3), pool, in_flight=4)
+        drive(Desk(study), lambda ticket: (reward, ticket, 3), pool, 4)
     place = Counter[int]()
 
     def queued(ticket: Ticket) -> float:

@@ -18,7 +18,6 @@ from surest.search.desk import Desk
 from surest.search.executor import Jobs, drive
 from surest.search.loop import Outcome, loop
 from surest.search.session import Session, Ticket
-from surest.study.work import work_on
 from waiting import PATIENCE
 
 RUNS, DELTA = 40, 0.1
@@ -111,7 +110,7 @@ def test_a_mistake_ends_a_session_at_once_and_a_study_when_what_runs_is_finished
     lasting = True
     study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.1, batch=8)
     with ThreadPoolExecutor(3) as pool, pytest.raises(RewardError, match=r"bounds are fixed.*nearer bound"):
-        work_on(study, arm, pool, in_flight=3)
+        drive(Desk(study), arm, pool, 3)
     assert (study.status().told, study.status().out) == (2, 0)
     lasting = False  # then what runs is not waited for: it ends when this test lets it
     session = Session(["a", "b"], 0.1, batch=8)

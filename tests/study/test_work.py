@@ -16,11 +16,11 @@ from surest import open_study
 from surest.core.procedure import Running
 from surest.errors import EvaluationError, RewardError, Stop
 from surest.search.desk import Desk
+from surest.search.executor import drive
 from surest.search.session import Ticket
 from surest.study.memory import MemoryStore
 from surest.study.sql import SqlStore
 from surest.study.study import Study
-from surest.study.work import work_on
 from surest.study.workers import own_name
 from waiting import until
 
@@ -57,7 +57,7 @@ def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypa
         return ticket.arm
 
     with ThreadPoolExecutor(2) as pool:
-        work_on(study, lambda ticket: (arm, ticket), pool, in_flight=2)
+        drive(Desk(study), lambda ticket: (arm, ticket), pool, 2)
     assert [0] in renewed
     assert (study.health(), study.result().best) == ({}, "b")
 
@@ -87,13 +87,13 @@ def test_whatever_ends_the_work_its_tickets_are_given_back(study: Study) -> None
 
     with ThreadPoolExecutor(1) as pool:
         with pytest.raises(Stop):
-            work_on(study, lambda t: (time.sleep, 0.3) if t.id > 2 else (float, 1), pool, in_flight=3, on_request=stop)
+            drive(Desk(study, on_request=stop), lambda t: (time.sleep, 0.3) if t.id > 2 else (float, 1), pool, 3)
         assert study.status().out == 0
         with pytest.raises(RewardError):
-            work_on(study, lambda t: (float, 7), pool, in_flight=1)
+            drive(Desk(study), lambda t: (float, 7), pool, 1)
         assert study.status().out == 0
         with pytest.raises(EvaluationError, match="failed 2 times"):
-            work_on(study, lambda t: (float, "x"), pool, in_flight=1, retries=1)
+            drive(Desk(study, retries=1), lambda t: (float, "x"), pool, 1)
         assert (study.status().out, study.status().told) == (0, 3)
 
 

@@ -28,7 +28,7 @@ from surest.errors import UsageError
 from surest.masking import masked
 from surest.search.call import Work, seed_of, work_of
 from surest.search.commands import PLACES, Command, Runner
-from surest.search.desk import failing
+from surest.search.desk import Desk, failing
 from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
 from surest.search.session import Ticket
@@ -36,7 +36,6 @@ from surest.search.watching import Watch
 from surest.study.log import STORAGE
 from surest.study.settings import Handling
 from surest.study.study import Study, open_study
-from surest.study.work import work_on
 
 KNOWN = {*SETTINGS, *Handling.__struct_fields__, "items"}
 """What `open_study` takes by name; other settings are the algorithm's own options."""
@@ -130,7 +129,7 @@ def run_worker(
 
     with ThreadPoolExecutor(workers) as pool:
         try:
-            work_on(study, work, pool, in_flight=workers, retries=retries, on_wait=_say_once())
+            drive(Desk(study, retries, on_wait=_say_once()), work, pool, workers)
         finally:
             runner.stop()
 

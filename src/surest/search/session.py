@@ -4,7 +4,7 @@ Rewards count in the order in which they were asked for, whatever the order in w
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isnan, nan
 from secrets import randbits
@@ -179,40 +179,33 @@ class Session:
 
     def tell(self, ticket: int, reward: SupportsFloat | tuple[Any, float | None]) -> None:
         """Say what an evaluation gave (as a pair, also what it cost). What cannot be counted is refused, and changes nothing."""
-        given, cost = parted(reward, f"ticket {ticket}")
-        value = self._value(ticket, given)
-        if self._agrees(ticket, value):
-            return
-        self._check_spread({int(ticket): value})
-        self._put(int(ticket), value, cost)
-        self._move_on()
-
-    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
-        """Tell rewards, and ask for up to k tickets."""
-        for ticket, reward in told.items():
-            self.tell(ticket, reward)
-        return self.ask(k) if k else []
-
-    def _put(self, number: int, value: float, cost: float | None) -> None:
-        if cost is not None or self._priced:
-            self.costs.add([self.tickets.cells([number])[0][0]], [nan if cost is None else cost])
-        self.tickets.put(number, value)
+        self._tell([(ticket, reward)])
 
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
         """Tell the rewards of several tickets, in the tickets' order: all of them, or none."""
         if len(tickets) != len(rewards):
             raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards; give one for each")
+        self._tell(zip((ticket.id for ticket in tickets), rewards, strict=True))
+
+    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
+        """Tell rewards, and ask for up to k tickets."""
+        self._tell(told.items())
+        return self.ask(k) if k else []
+
+    def _tell(self, told: Iterable[tuple[int, Any]]) -> None:
         fresh: dict[int, tuple[float, float | None]] = {}
-        for (number, *_), reward in zip(tickets, rewards, strict=True):
-            given, cost = parted(reward, f"ticket {number}")
-            value = self._value(number, given)
-            if fresh.setdefault(number, (value, cost))[0] != value:
-                raise TicketError(f"ticket {number} has conflicting rewards")
-            if self._agrees(number, value):
-                del fresh[number]
-        self._check_spread({number: value for number, (value, _) in fresh.items()})
+        for ticket, reward in told:
+            given, cost = parted(reward, f"ticket {ticket}")
+            value = self._value(ticket, given)
+            if not self._agrees(ticket, value) and fresh.setdefault(int(ticket), (value, cost))[0] != value:
+                raise TicketError(f"ticket {ticket} has conflicting rewards")
+        if self.problem.spread is not None:
+            cells = self._list.cells(list(fresh))
+            self.check_spread(dict(zip(cells, (value for value, _ in fresh.values()), strict=True)))
         for number, (value, cost) in fresh.items():
-            self._put(number, value, cost)
+            if cost is not None or self._priced:
+                self._spend(self.tickets.cells([number])[0][0], cost)
+            self.tickets.put(number, value)
         self._move_on()
 
     def tell_cell(self, arm: int, item: int, reward: SupportsFloat | tuple[Any, float | None]) -> None:
@@ -226,13 +219,9 @@ class Session:
         if known is None:
             self.check_spread({(arm, item): value})
             if cost is not None or self._priced:
-                self.costs.add([arm], [nan if cost is None else cost])
+                self._spend(arm, cost)
             cells.know((arm, item), value)
             self._move_on()
-
-    def _check_spread(self, told: dict[int, float]) -> None:
-        if self.problem.spread is not None:
-            self.check_spread(dict(zip(self._list.cells(list(told)), told.values(), strict=True)))
 
     def check_spread(self, told: Mapping[Cell, float]) -> None:
         """Refuse rewards of cells, on [0, 1], that are further than the spread from another on the same item, known or told."""
@@ -247,6 +236,9 @@ class Session:
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
         return self._list.wanted(k, taken, len(taken))
+
+    def _spend(self, arm: int, cost: float | None) -> None:
+        self.costs.add([arm], [nan if cost is None else cost])
 
     def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray, costs: FloatArray | None = None) -> list[int]:
         """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), items, if there is a list,
@@ -264,7 +256,7 @@ class Session:
     def hear(self, ticket: int, reward: SupportsFloat, arm: int, cost: float | None = None) -> None:
         """Take the reward of a ticket that was adopted and has none, and its cost, without answering a request."""
         self.tickets.put(ticket, self.scale.to_unit(self.scale.number(reward, f"ticket {ticket}")))
-        self.costs.add([arm], [nan if cost is None else cost])
+        self._spend(arm, cost)
 
     def answer(self) -> None:
         """Answer the current request, whose rewards are all there, and go on to the next one."""
