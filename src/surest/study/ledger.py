@@ -69,7 +69,7 @@ class Ledger:
     """
 
     def __init__(self, storage: str | Path) -> None:
-        self._store = SqlStore(storage if storage == MEMORY or "://" in str(storage) else f"sqlite:///{storage}")
+        self._store = SqlStore(str(storage) if storage == MEMORY or "://" in str(storage) else f"sqlite:///{storage}")
         self.shown = self._store.shown
 
     @contextmanager

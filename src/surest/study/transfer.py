@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -88,23 +89,22 @@ def export_text(study: Study) -> Iterator[bytes]:
         parts = _all_but_tickets(study, log, as_logged(follower.look(log).result, study, log, facts))
         before, after = msgspec.json.encode(parts).split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
-        comma, seen, handed = b"", list[tuple[Any, ...]](), facts.tickets
-        for first in range(0, handed, PORTION):
+        comma, seen = b"", list[tuple[Any, ...]]()
+        for first in range(0, facts.tickets, PORTION):
             found = log.read_tickets(study.id, first, first + PORTION)
             portion = [_IN_ORDER(ticket)[: None if ticket.cost is not None else -1] for ticket in found]
             yield comma + msgspec.json.encode(portion)[1:-1]
             comma = b","
             seen += portion
         try:
-            if len(seen) != handed:
-                raise UsageError(f"{handed:,} tickets were handed out, and {len(seen):,} are there")
             whole = msgspec.convert({**parts, "tickets": seen}, Export)
-            _check_sizes(whole, study.settings)
-            _check_counts(whole, study.settings)
-            _check_stated(whole)
-        except (UsageError, msgspec.ValidationError) as error:
-            said = str(error).replace("this export", "it")
-            raise StorageError(f"study {study.name!r} is damaged: {said}. Restore a backup") from None
+            fault = next(chain(_faults(whole, study.settings), _faults_of_result(whole)), None)
+        except msgspec.ValidationError as error:
+            fault = f"cannot be read: {error}"
+        if fault is None and len(seen) != facts.tickets:
+            fault = f"handed out {facts.tickets:,} tickets and has {len(seen):,}"
+        if fault is not None:
+            raise StorageError(f"study {study.name!r} is damaged: it {fault}. Restore a backup")
         yield b"]" + after + b"\n"
 
 
@@ -184,9 +184,9 @@ def import_study(
         return import_remote(str(storage), document, called)
     settings = checked_settings(study.settings, algorithm)
     _check_texts(study)
-    _check_sizes(study, settings)
-    _check_counts(study, settings)
-    _check_result(study, _replayed(study, settings, algorithm))
+    for fault in _faults(study, settings):
+        raise UsageError(f"this export {fault}")
+    _check_replay(study, settings, algorithm)
     store = store_of(storage)
     store.prepare(create=True)
     with store.writing() as log:
@@ -229,10 +229,6 @@ def _tickets(study: Export) -> list[StoredTicket]:
     ]
 
 
-def _failed(study: Export) -> Counter[int]:
-    return Counter(event.ticket for event in study.events if event.kind not in NO_FAILURES)
-
-
 def _check_texts(study: Export) -> None:
     """Refuse labels, keys and payloads that no study takes when it is made: workers are sent them as they are."""
     checked_labels([arm.label for arm in study.arms])
@@ -244,52 +240,49 @@ def _check_texts(study: Export) -> None:
             raise UsageError(f"what this export says of item {item.key!r:.60} is not JSON: {error}") from None
 
 
-def _check_sizes(study: Export, settings: Settings) -> None:
-    """Refuse numbers that are larger than what the file lists, before anything is made of that size."""
-    listed, stated = len(study.items), settings.problem.items or 0
+def _faults(study: Export, settings: Settings) -> Iterator[str]:
+    """What no study could say, in words that follow "this export"; sizes first, before anything is made of them."""
+    listed, stated, low, high = len(study.items), settings.problem.items or 0, *settings.problem.bounds
     if listed != stated:
-        raise UsageError(f"this export states {stated:,} items and lists {listed:,}")
+        yield f"states {stated:,} items and lists {listed:,}"
+    yield from _faults_of_requests(study)
+    if any(event.ticket >= len(study.tickets) or event.arm >= len(study.arms) for event in study.events):
+        yield "has events of tickets or arms that it does not have"
+    again = Counter(event.ticket for event in study.events if event.kind == "retried")
+    failed = Counter(event.ticket for event in study.events if event.kind not in NO_FAILURES)
+    for number, t in enumerate(study.tickets):
+        if t.reward is not None and not low <= t.reward <= high:
+            yield f"has a reward of {t.reward} for ticket {number}, outside of [{low:g}, {high:g}]"
+        if (t.told is None) != (t.reward is None) or (t.cost is not None and t.reward is None):
+            yield f"has a time or a cost without a reward, or a reward without a time, for ticket {number}"
+        if t.attempts != 1 + again[number]:
+            yield f"has {t.attempts} attempts at ticket {number}, which was handed out again {again[number]} times"
+        if t.failures not in (None, failed[number]):
+            yield f"has {t.failures} failures of ticket {number}, but {failed[number]} events"
+    numbers = [x for t in study.tickets for x in (t.told, t.cost) if x is not None]
+    if not np.isfinite([*numbers, *(event.at for event in study.events)]).all():
+        yield "has times or costs that are not finite"
+
+
+def _faults_of_requests(study: Export) -> Iterator[str]:
     end = ahead = 0
     for request in study.requests:
         try:
             triples = triples_of(request.runs, len(study.arms))
         except StorageError as error:
-            raise UsageError(f"request {request.first} of this export cannot be read: {error}") from None
+            yield f"has a request that cannot be read: {error}"
+            return
         pulls = sum((last - first + 1) * times for first, last, times in triples)
         if request.first != end or request.total != pulls:
-            raise UsageError(f"request {request.first} of this export does not follow the one before it, or miscounts")
+            yield f"has a request at ticket {request.first} that does not follow the one before it, or miscounts"
         end += pulls
         ahead += sum(last - first + 1 for first, last, _ in triples) if request.first > len(study.tickets) else 0
     if ahead > MOST_AHEAD:
-        raise UsageError("this export has more requests ahead of its tickets than any study")
+        yield "has more requests ahead of its tickets than any study"
 
 
-def _check_counts(study: Export, settings: Settings) -> None:
-    """Refuse what no study could count: the log has an event for each time a ticket was handed out again, or failed."""
-    low, high = settings.problem.bounds
-    if any(not low <= t.reward <= high for t in study.tickets if t.reward is not None):
-        raise UsageError(f"this export has rewards outside of [{low:g}, {high:g}]")
-    if any(event.ticket >= len(study.tickets) or event.arm >= len(study.arms) for event in study.events):
-        raise UsageError("this export has events of tickets or arms that it does not have")
-    times = [t.told for t in study.tickets if t.told is not None] + [event.at for event in study.events]
-    if any(t.cost is not None and (t.reward is None or not np.isfinite(t.cost)) for t in study.tickets):
-        raise UsageError("this export has costs without a reward, or that are not finite")
-    if not np.isfinite(times).all() or any((t.told is None) != (t.reward is None) for t in study.tickets):
-        raise UsageError("this export has rewards without a time, or times without a reward")
-    again, failed = Counter(event.ticket for event in study.events if event.kind == "retried"), _failed(study)
-    for number, ticket in enumerate(study.tickets):
-        if ticket.attempts != 1 + again[number]:
-            raise UsageError(
-                f"ticket {number} of this export has {ticket.attempts} attempts, but was handed out again {again[number]} times"
-            )
-        if ticket.failures not in (None, failed[number]):
-            raise UsageError(
-                f"ticket {number} of this export has {ticket.failures} failures, but {failed[number]} events"
-            )
-
-
-def _replayed(study: Export, settings: Settings, algorithm: str | None) -> Session:
-    """The session that an export comes to, in a store of its own; refused where it is not a possible course of its study."""
+def _check_replay(study: Export, settings: Settings, algorithm: str | None) -> None:
+    """Refuse what is not a possible course of its study, by a replay in a store of its own, or does not come to its result."""
     added, ends = [arm.added_at for arm in study.arms], {0, *(request.end for request in study.requests)}
     if added != sorted(added):
         raise UsageError("this export has arms before others that were added earlier")
@@ -302,10 +295,17 @@ def _replayed(study: Export, settings: Settings, algorithm: str | None) -> Sessi
         with trial.writing() as log:
             _written(log, study.name, study, settings)
         session = Study(trial, study.name, algorithm).session()
+        _check_under_way(study, session)
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
-    _check_under_way(study, session)
-    return session
+    for fault in _faults_of_result(study):
+        raise UsageError(f"this export {fault}")
+    stated = _stated(study)
+    if not stated.certified or stated.chosen is None:
+        return
+    found = session.result()
+    if not found.certified or sorted(map(str, found.chosen)) != sorted(stated.chosen):
+        raise UsageError(f"this export does not replay: its result says {stated.chosen!r:.80}, and its rewards do not")
 
 
 def _check_under_way(study: Export, session: Session) -> None:
@@ -315,16 +315,14 @@ def _check_under_way(study: Export, session: Session) -> None:
     if session.has_queues and len({arm.added_at for arm in study.arms}) > 1:
         raise UsageError("an arm was added where none can be")
     if not session.scripted and left != requests_ahead(session)[: len(left)]:
-        raise UsageError(f"this export does not replay: its requests from {end} on are not what the algorithm asks for")
+        raise UsageError(f"its requests from {end} on are not what the algorithm asks for")
     if not study.items and not session.has_queues:
         arms, expected = [ticket.arm for ticket in study.tickets[end:]], list[int]()
         for one in left:
             which = arms_of(one.runs, len(study.arms))
             expected += arms_from(*which, 0, len(arms) - len(expected)).tolist()
         if arms != expected:
-            raise UsageError(
-                f"this export does not replay: its tickets from {end} on are not what the algorithm asks for"
-            )
+            raise UsageError(f"its tickets from {end} on are not what the algorithm asks for")
 
 
 class Stated(msgspec.Struct):
@@ -337,34 +335,25 @@ class Stated(msgspec.Struct):
     chosen: list[str] | None = None
 
 
-def _check_stated(study: Export) -> Stated:
-    """Refuse an export whose rewards are not those of its result."""
-    stated = Stated()
-    if study.result is not None:
-        try:
-            stated = msgspec.convert(study.result, Stated)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"the result of this export cannot be read: {error}") from None
+def _stated(study: Export) -> Stated:
+    return Stated() if study.result is None else msgspec.convert(study.result, Stated)
+
+
+def _faults_of_result(study: Export) -> Iterator[str]:
+    """What its rewards do not say."""
+    try:
+        stated = _stated(study)
+    except msgspec.ValidationError as error:
+        yield f"has a result that cannot be read: {error}"
+        return
     told = [ticket for ticket in study.tickets if ticket.reward is not None]
     if stated.evaluations not in (None, len(told)):
-        raise UsageError(f"this export has {len(told):,} rewards, and its result {stated.evaluations:,}")
+        yield f"has {len(told):,} rewards, and its result {stated.evaluations:,}"
     if stated.pulls_per_arm is None or study.items or study.settings.get("algorithm") == DUELS:
-        return stated  # of duels, the arms of a result are players, and those of tickets pairs: the replay compares
+        return  # of duels, the arms of a result are players, and those of tickets pairs: the replay compares
     arms, rewards = np.array([t.arm for t in told], np.int64), np.array([t.reward for t in told], np.float64)
     low, high = study.settings.get("bounds") or (0.0, 1.0)
     for arm, (pulls, mean) in enumerate(zip(stated.pulls_per_arm, stated.means, strict=False)):
         own = rewards[arms == arm][:pulls]
         if len(own) < pulls or (pulls and mean is not None and abs(own.mean() - mean) > 1e-6 * (high - low)):
-            raise UsageError(f"this export has other rewards of arm {arm} than its result")
-    return stated
-
-
-def _check_result(study: Export, session: Session) -> None:
-    """Refuse an export whose rewards are not those of its result, or do not certify what it says."""
-    stated = _check_stated(study)
-    if stated.certified and stated.chosen is not None:
-        found = session.result()
-        if not found.certified or sorted(map(str, found.chosen)) != sorted(stated.chosen):
-            raise UsageError(
-                f"this export does not replay: its result says {stated.chosen!r:.80}, and its rewards do not"
-            )
+            yield f"has other rewards of arm {arm} than its result"
