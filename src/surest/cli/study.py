@@ -202,7 +202,7 @@ def tell(opened: Study, ticket: int, reward: str, worker: str | None) -> Said:
 )
 def fail(opened: Study, ticket: int, reason: str, reward: str | None, worker: str | None) -> Said:
     """Report that the evaluation of a TICKET failed, and why. Only the worker that holds it can."""
-    from surest.study.outcome import health_line
+    from surest.result.words import health_line
 
     stated = None if reward is None else _number(reward)
     opened.fail(ticket, reason, stated, worker=shell_name() if worker is None else worker)

@@ -24,46 +24,26 @@ MOST_AHEAD = 7  # tickets in stock for each that is asked for at a time, at most
 
 
 class Book(Protocol):
-    """What a desk needs of a session or a study."""
+    """What a desk needs of a session or a study, whose docstrings say what each does."""
 
     lasting: bool
     """Whether it outlives this process, and others may evaluate its tickets."""
     lease_seconds: float
     """For how long a ticket is left to who asked for it."""
+    on_failure: float | None
+    """The reward that it records after the last retry; None where it leaves that to whoever evaluates."""
+    scale: Scale
 
     @property
-    def scale(self) -> Scale:
-        """What rewards are measured on."""
-
+    def finished(self) -> bool: ...
     @property
-    def on_failure(self) -> float | None:
-        """The reward that it records after the last retry; None where it leaves that to whoever evaluates."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is nothing left to ask."""
-
-    @property
-    def running(self) -> Running[Answer]:
-        """The procedure as it stands."""
-
-    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
-        """Tell rewards, and ask for up to k tickets."""
-
-    def tell(self, ticket: int, reward: Any) -> None:
-        """Say what an evaluation gave."""
-
-    def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
-        """Say that an evaluation gave no reward. Its ticket is handed out again, or counts as `on_failure`."""
-
-    def renew(self, numbers: Sequence[int]) -> list[int]:
-        """Say that tickets are still being evaluated."""
-
-    def give_back(self, numbers: Sequence[int]) -> list[int]:
-        """Say that tickets are not being evaluated any more."""
-
-    def on_item(self, item: int | None) -> str:
-        """What a message says of an item."""
+    def running(self) -> Running[Answer]: ...
+    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]: ...
+    def tell(self, ticket: int, reward: Any) -> None: ...
+    def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None: ...
+    def renew(self, numbers: Sequence[int]) -> list[int]: ...
+    def give_back(self, numbers: Sequence[int]) -> list[int]: ...
+    def on_item(self, item: int | None) -> str: ...
 
 
 class Desk:

@@ -141,7 +141,12 @@ class Jobs:
             return Outcome(ticket, ended.result())
         except BrokenExecutor as error:
             if self.renew is None:
-                broken = EvaluationError(_broken(error, [ticket, *(t for t, _ in self.flying.values())]))
+                labels = ", ".join(sorted({repr(each.label) for each, _ in [(ticket, used), *self.flying.values()]}))
+                broken = EvaluationError(
+                    f"the executor broke ({described(error)}) while these arms were evaluated: {labels}. A worker died: out of "
+                    "memory, killed, or crashed. To go on with a new executor, give a function that makes one: "
+                    "executor=lambda: ProcessPoolExecutor(4), or executor=loky.get_reusable_executor"
+                )
                 broken.__cause__ = error
                 return Outcome(ticket, error=broken)
             if used is self.pool:
@@ -178,15 +183,6 @@ def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) 
     """
     plans = in_flight > 1 and "workers" in (entry_of(algorithm).options or {}) and "batch" not in options
     return {**({"workers": in_flight} if plans else {}), **options}
-
-
-def _broken(error: BaseException, tickets: list[Ticket]) -> str:
-    labels = ", ".join(sorted({repr(ticket.label) for ticket in tickets}))
-    return (
-        f"the executor broke ({described(error)}) while these arms were evaluated: {labels}. A worker died: out of memory, "
-        "killed, or crashed. To go on with a new executor, give a function that makes one: "
-        "executor=lambda: ProcessPoolExecutor(4), or executor=loky.get_reusable_executor"
-    )
 
 
 def home(function: Callable[..., Any]) -> str:

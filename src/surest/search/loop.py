@@ -57,7 +57,8 @@ def loop(desk: Desk, in_flight: int) -> Steps:
     >>> steps.throw(KeyboardInterrupt()).draining
     True
     """
-    check_in_flight(in_flight)
+    if not isinstance(in_flight, int) or in_flight < 1:
+        raise UsageError(f"in_flight is {in_flight!r}; give the evaluations under way at a time, at least 1")
     flying: dict[int, Ticket] = {}
     left: list[Ticket] = []  # neither told nor failed
     ending: BaseException | None = None
@@ -120,9 +121,3 @@ def _settled(desk: Desk, outcome: Outcome) -> BaseException | None:
     except SurestError as problem:
         return problem
     return None
-
-
-def check_in_flight(in_flight: int) -> None:
-    """Refuse what is no number of evaluations."""
-    if not isinstance(in_flight, int) or in_flight < 1:
-        raise UsageError(f"in_flight is {in_flight!r}; give the evaluations under way at a time, at least 1")

@@ -89,12 +89,17 @@ class Session:
         if on_failure is not None and not low <= on_failure <= high:
             raise UsageError(f"on_failure is {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
         session = cls.__new__(cls)
-        session._begin(problem, record, script)
-        session.on_failure = on_failure
-        session._retries = RETRIES if retries is None else retries
+        session._begin(problem, record, script, on_failure, RETRIES if retries is None else retries)
         return session
 
-    def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
+    def _begin(
+        self,
+        problem: Problem,
+        record: bool,
+        script: Script = (),
+        on_failure: float | None = None,
+        retries: int = RETRIES,
+    ) -> None:
         self.problem, self.scale = problem, problem.scale
         self.scripted = len(script) > 0
         """Whether it was told what its first requests are to be."""
@@ -110,9 +115,9 @@ class Session:
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self.events: list[EvaluationEvent] = []
         """The same, one by one."""
-        self.on_failure: float | None = None
+        self.on_failure = on_failure
         """The reward that an evaluation counts as once it has failed too often; default none."""
-        self._retries, self._failed = RETRIES, Counter[int]()
+        self._retries, self._failed = retries, Counter[int]()
         self._priced = problem.cost is not None or problem.budget_cost is not None
         self.has_queues = has_queues(problem)
         """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
@@ -240,23 +245,30 @@ class Session:
     def _spend(self, arm: int, cost: float | None) -> None:
         self.costs.add([arm], [nan if cost is None else cost])
 
-    def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray, costs: FloatArray | None = None) -> list[int]:
+    def adopt(
+        self,
+        arms: IntArray,
+        rewards: FloatArray,
+        items: IntArray,
+        costs: FloatArray | None = None,
+        known: list[int] | None = None,
+    ) -> list[int]:
         """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), items, if there is a list,
         and costs (NaN where they were not measured).
 
-        Returns their numbers here. No request is answered by that: `answer` does it.
+        Returns their numbers here; those that are `known` by now were out, and have their rewards. No request is answered by
+        that: `answer` does it.
         """
         told = ~np.isnan(rewards)
         values = np.full(len(rewards), nan)
         values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
         self.costs.add(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
+        if known is not None and self.problem.items is None:
+            for number, value in zip(known, values.tolist(), strict=True):
+                self.tickets.put(number, value)
+            return known
         numbers: list[int] = self.tickets.adopt(arms, values, items).tolist()
         return numbers
-
-    def hear(self, ticket: int, reward: SupportsFloat, arm: int, cost: float | None = None) -> None:
-        """Take the reward of a ticket that was adopted and has none, and its cost, without answering a request."""
-        self.tickets.put(ticket, self.scale.to_unit(self.scale.number(reward, f"ticket {ticket}")))
-        self._spend(arm, cost)
 
     def answer(self) -> None:
         """Answer the current request, whose rewards are all there, and go on to the next one."""
@@ -371,10 +383,10 @@ class Session:
         self.tickets.open(request, self.running.announced)
 
     def _check_ticket(self, ticket: int) -> None:
-        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
-            raise TicketError(f"ticket {ticket!r} is not a ticket's id; tell the ids that ask() gave")
-        if not self.tickets.is_out(int(ticket)):
-            raise TicketError(f"ticket {ticket} was never handed out; tell the ids that ask() gave")
+        number = isinstance(ticket, int | np.integer) and not isinstance(ticket, bool)
+        if not number or not self.tickets.is_out(int(ticket)):
+            wrong = f"ticket {ticket} was never handed out" if number else f"ticket {ticket!r} is not a ticket's id"
+            raise TicketError(f"{wrong}; tell the ids that ask() gave")
 
     def _agrees(self, ticket: int, value: float) -> bool:
         """Whether a ticket was told this reward before. Another one is refused."""
@@ -391,13 +403,11 @@ class Session:
         low, high = self.scale.low, self.scale.high
         if isinstance(reward, float | int) and low <= reward <= high:  # the message below costs time
             return self.scale.to_unit(float(reward))
-        return self.scale.to_unit(self.scale.number(reward, self._named(int(ticket))))
-
-    def _named(self, ticket: int) -> str:
-        if not self.tickets.is_current(ticket):
-            return f"ticket {ticket}"
-        ((arm, item),) = self.tickets.cells([ticket])
-        return f"ticket {ticket} (arm {self.labels[arm]!r}{self.on_item(item)})"
+        of = f"ticket {ticket}"
+        if self.tickets.is_current(int(ticket)):
+            ((arm, item),) = self.tickets.cells([int(ticket)])
+            of = f"ticket {ticket} (arm {self.labels[arm]!r}{self.on_item(item)})"
+        return self.scale.to_unit(self.scale.number(reward, of))
 
     def on_item(self, item: int | None) -> str:
         """What a message says of an item: its text where it is known, else its position."""

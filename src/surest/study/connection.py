@@ -64,12 +64,14 @@ class Connection:
         """What is at a path."""
         return self.call("GET", path)
 
-    def post(self, path: str, data: Any = None, *, again: bool = True, wait: float = 0.0) -> Any:
+    def post(self, path: str, data: Any = None, *, again: bool = True, wait: float = 0.0, later: Any = None) -> Any:
         """Send something. `again` says that it does no harm to send it twice: then a lost answer is asked for again."""
-        return self.call("POST", path, {} if data is None else data, again=again, wait=wait)
+        return self.call("POST", path, {} if data is None else data, again=again, wait=wait, later=later)
 
-    def call(self, method: str, path: str, data: Any = None, *, again: bool = True, wait: float = 0.0) -> Any:
-        """The answer to a request; while the service is away, it is sent again."""
+    def call(
+        self, method: str, path: str, data: Any = None, *, again: bool = True, wait: float = 0.0, later: Any = None
+    ) -> Any:
+        """The answer to a request; while the service is away, it is sent again, where `later` is given with that instead."""
         body = data if isinstance(data, bytes) else None if data is None else json.dumps(data).encode()
         patience = self.patience if self._reached else min(self.patience, FIRST_PATIENCE)
         deadline, pause = time.monotonic() + patience, 0.0
@@ -89,6 +91,7 @@ class Connection:
                 pause = max(pause, min(after, 5.0))
             time.sleep(pause)
             pause = min(max(0.05, 2 * pause), 2.0)
+            body = body if later is None else json.dumps(later).encode()
 
     def read(self, answer: Any, form: type[T]) -> T:
         """An answer in the form that it must have: whatever answers there may send anything."""
@@ -104,15 +107,6 @@ class Connection:
     def strange(self, why: str) -> StorageError:
         """What to say of an answer that no service of surest sends."""
         return StorageError(f"{self.shown} sent what no service of surest sends: {why[:200]}")
-
-    def once(self, method: str, path: str, data: Any, wait: float = 0.0) -> Any:
-        """The answer to a request that is sent once. `Unanswered` says that it is not known what came of it."""
-        status, answer, _ = self._once(method, path, json.dumps(data).encode(), wait)
-        if status in AWAY:
-            raise Unanswered(f"status {status}")
-        if status >= 300:
-            raise self._refused(status, answer)
-        return answer
 
     def _once(self, method: str, path: str, body: bytes | None, wait: float) -> tuple[int, Any, float]:
         """Status, JSON, and after how many seconds to try again."""

@@ -114,12 +114,8 @@ class Follower:
         """Take in the rewards of tickets that were open, and the tickets that are new."""
         told = log.read_tickets(self.study, among=list(self._open)) if self._open else []
         told = [ticket for ticket in told if ticket.reward is not None]
-        numbers = [self._open.pop(ticket.number) for ticket in told]
-        if self.items and told:
-            self._adopt(session, told)
-        elif told:
-            for ticket, number in zip(told, numbers, strict=True):
-                session.hear(number, float(ticket.reward or 0.0), ticket.arm, ticket.cost)
+        if told:
+            self._adopt(session, told, [self._open.pop(ticket.number) for ticket in told])
         while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
             numbers = self._adopt(session, new)
             self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
@@ -127,8 +123,8 @@ class Follower:
             if len(new) < PORTION:
                 break
 
-    def _adopt(self, session: "Session", tickets: Sequence[StoredTicket]) -> list[int]:
-        """Take tickets into the session; their numbers there."""
+    def _adopt(self, session: "Session", tickets: Sequence[StoredTicket], known: list[int] | None = None) -> list[int]:
+        """Take tickets into the session; their numbers there, which are `known` of those that were out."""
         arms = np.array([ticket.arm for ticket in tickets], np.int64)
         items = np.array([-1 if ticket.item is None else ticket.item for ticket in tickets], np.int64)
         if not ((arms >= 0) & (arms < len(self.arms))).all():
@@ -137,7 +133,7 @@ class Follower:
             raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
         rewards = np.array([np.nan if ticket.reward is None else ticket.reward for ticket in tickets])
         costs = np.array([np.nan if ticket.cost is None else ticket.cost for ticket in tickets])
-        return session.adopt(arms, rewards, items, costs)
+        return session.adopt(arms, rewards, items, costs, known)
 
     def hand_out(self, log: Log, asked: Sequence[tuple[str, int]], facts: Facts, until: float) -> list[StoredTicket]:
         """Lease tickets to workers, to each up to so many: first those that failed or whose lease has run out, then fresh ones.

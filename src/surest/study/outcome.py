@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surest.errors import StorageError
 from surest.result.data import EvaluationEvent, Result
-from surest.result.words import health_line as health_line
 from surest.search.cells import further
 from surest.search.watching import history as history_hook
 from surest.study.log import NO_FAILURES, Facts, Log, times_told
@@ -78,20 +77,9 @@ class Progress:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {
-            "name": self.name,
-            "finished": self.finished,
-            "told": self.told,
-            "not_needed": self.not_needed,
-            "out": self.out,
-            "waiting": self.waiting,
-            "request_left": self.request_left,
-            "per_second": self.per_second,
-            "in_play": self.in_play,
-            "seconds_left": self.seconds_left,
-            **self.result.to_dict(),
-            "health": self.health,
-        }
+        measured = "told", "not_needed", "out", "waiting", "request_left", "per_second", "in_play", "seconds_left"
+        own = {name: getattr(self, name) for name in ("name", "finished", *measured)}
+        return {**own, **self.result.to_dict(), "health": self.health}
 
 
 def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
@@ -117,6 +105,8 @@ def as_logged(found: "Result", study: "Study", log: Log, facts: Facts) -> "Resul
 
 def progress_of(study: "Study", log: Log, look: "Look", facts: Facts) -> Progress:
     """How a study stands, and what is out."""
+    times = times_told(log, study.id, facts, RECENT)
+    spread = max(times) - min(times) if len(times) > 1 else 0.0
     unneeded = look.finished and look.result.problem.items is None  # of fresh pulls still out, nobody needs the rewards
     return Progress(
         name=study.name,
@@ -126,15 +116,10 @@ def progress_of(study: "Study", log: Log, look: "Look", facts: Facts) -> Progres
         out=0 if unneeded else facts.open - facts.expired,
         waiting=0 if unneeded else facts.expired,
         request_left=look.left,
-        per_second=_speed(times_told(log, study.id, facts, RECENT)),
+        per_second=(len(times) - 1) / spread if spread > 0 else None,
         in_play=look.in_play,
         health=health_of(log, study.id, study.labels),
     )
-
-
-def _speed(times: list[float]) -> float | None:
-    spread = max(times) - min(times) if len(times) > 1 else 0.0
-    return (len(times) - 1) / spread if spread > 0 else None
 
 
 class Addition(NamedTuple):

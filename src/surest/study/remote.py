@@ -4,10 +4,9 @@ What workers do goes to the service. What needs the log, as reports and replays 
 """
 
 import json
-import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -17,13 +16,13 @@ import msgspec
 from surest.core.costs import parted
 from surest.core.problem import plain
 from surest.core.protocol import Answer
-from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
+from surest.errors import StorageError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.connection import Connection, T, Unanswered, study_path
+from surest.study.connection import Connection, T, study_path
 from surest.study.log import MEMORY, Count, Item, Log, plain_text
-from surest.study.settings import check_opened, checked_ask, checked_labels, checked_settings, storable
+from surest.study.settings import check_opened, checked_labels, checked_settings, storable
 from surest.study.study import Study
-from surest.study.telling import Failure, Tell
+from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:
@@ -136,10 +135,8 @@ class RemoteStudy(Study):
         self._begin(checked_settings(facts.settings, named))
 
     def _begin_here(self) -> None:
-        """What belongs to one process: locks, and the tickets that it holds."""
         super()._begin_here()
         self._ask_lock = threading.Lock()
-        self._held: dict[int, str] = {}
 
     def _read_items(self) -> Iterator[Item]:
         for item in self._connection.field(self._get("items", dict), "items", list[Listed]):
@@ -148,8 +145,8 @@ class RemoteStudy(Study):
     def _get(self, what: str, form: type[T]) -> T:
         return self._connection.read(self._connection.get(study_path(self.name, what)), form)
 
-    def _post(self, what: str, data: Any = None, *, again: bool = True) -> Any:
-        return self._connection.post(study_path(self.name, what), data, again=again)
+    def _post(self, what: str, data: Any = None, **how: Any) -> Any:
+        return self._connection.post(study_path(self.name, what), data, **how)
 
     @property
     def finished(self) -> bool:
@@ -164,15 +161,31 @@ class RemoteStudy(Study):
             self._seen = time.monotonic(), super().running
         return self._seen[1]
 
-    def ask(self, k: int = 1, worker: str | None = None) -> list[Ticket]:
-        """Up to k tickets, leased to this worker. If an answer gets lost on the way, its tickets come with the next one."""
-        most, who = checked_ask(k, worker)
-        if self._pid != os.getpid():  # a child
-            self._begin_here()
+    def _carry_out(self, calls: Sequence[Call]) -> list[Outcome]:
+        """One after another: of those that are refused, why."""
+        outcomes = list[Outcome]()
+        for call in calls:
+            try:
+                if isinstance(call, Ask):
+                    outcomes.append(self._ask(call))
+                else:
+                    self._say(call)
+                    outcomes.append(None)
+            except UsageError as refused:
+                outcomes.append(refused)
+        return outcomes
+
+    def _ask(self, call: Ask) -> Handed:
+        """Tickets. If an answer gets lost on the way, its tickets come with the next one."""
+        self._begin_in_child()
         with self._ask_lock:  # two lost answers at a time could not be told apart
-            answer = self._connection.read(self._asked(most, who), Asked)
+            holders = dict(self._holders)
+            data = {"k": min(call.k, 10_000), "worker": call.worker, "wait": 0.0 if holders else IDLE_SECONDS}
+            held = sorted(number for number, holder in holders.items() if holder == call.worker)
+            said = self._post("ask", data, wait=data["wait"], later={**data, "held": held})
+            answer = self._connection.read(said, Asked)
             rows = answer.tickets
-            self._held |= {row.ticket: who for row in rows}
+            self._holders |= {row.ticket: call.worker for row in rows}
         self._ended, self._empty_at = answer.finished, -1.0 if rows else time.monotonic()
         if any(row.index >= len(self.labels) for row in rows):
             self.labels = tuple(self._get("", Facts).arms)
@@ -180,64 +193,34 @@ class RemoteStudy(Study):
             of_no_item = (row.item_index is None) if self.items else (row.item_index is not None)
             if of_no_item or row.index >= len(self.labels) or (row.item_index or 0) >= max(1, len(self.items)):
                 raise self._connection.strange(f"ticket {row.ticket} names an unknown arm or item")
-        if worker is not None:
-            self._holders |= {row.ticket: who for row in rows}
-        return [Ticket(row.ticket, row.index, row.arm, row.item_index, row.draw) for row in rows]
+        tickets = [Ticket(row.ticket, row.index, row.arm, row.item_index, row.draw) for row in rows]
+        return Handed(tickets, answer.finished, False)
 
-    def _asked(self, k: int, who: str) -> Any:
-        data: dict[str, Any] = {"k": min(k, 10_000), "worker": who, "wait": 0.0 if self._held else IDLE_SECONDS}
-        path, connection = study_path(self.name, "ask"), self._connection
-        try:
-            return connection.once("POST", path, data, data["wait"])
-        except Unanswered:
-            held = sorted(number for number, holder in self._held.items() if holder == who)
-            return connection.post(path, {**data, "held": held}, wait=data["wait"])
-
-    def _say(self, call: Tell | Failure, numbers: Sequence[int]) -> None:
+    def _say(self, call: Tell | Failure) -> None:
+        """Tell rewards, or that there is none."""
         if isinstance(call, Failure):
             reason = plain_text(str(call.reason))[:10_000]
             said = {"ticket": call.ticket, "reason": reason, "kind": call.kind, "worker": call.worker}
             stated = {} if call.reward is None else {"reward": self._value(call.ticket, call.reward)}
             self._post("fail", said | stated)
-        elif numbers:
-            told = [parted(reward, f"ticket {number}") for number, reward in zip(numbers, call.rewards, strict=True)]
-            values = [self._value(number, each.value) for number, each in zip(numbers, told, strict=True)]
+        elif call.tickets:
+            told = [parted(reward, f"ticket {n}") for n, reward in zip(call.tickets, call.rewards, strict=True)]
+            values = [self._value(number, each.value) for number, each in zip(call.tickets, told, strict=True)]
             costs = [each.cost for each in told]
             known = {} if all(cost is None for cost in costs) else {"costs": costs}  # a service of old knows none
-            self._post("tell", {"worker": call.worker, "tickets": list(numbers), "rewards": values, **known})
-        self._let_go(numbers)
-
-    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
-        """Tell rewards, and ask for up to k tickets. Of a ticket that somebody else told, theirs counts."""
-        for number, reward in told.items():
-            with suppress(TicketError):
-                self.tell(number, reward)
-        return self.ask(k) if k else []
+            self._post("tell", {"worker": call.worker, "tickets": list(call.tickets), "rewards": values, **known})
 
     def _value(self, ticket: int, reward: Any) -> float:
         return self.scale.number(reward, f"ticket {ticket}")
 
-    def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
-        held = self._of_held("renew", numbers, worker)
-        for number in set(numbers).difference(held):
-            self._held.pop(number, None)
-        return held
-
-    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
-        held = self._of_held("return", numbers, worker)
-        self._let_go(numbers)
-        return held
-
-    def _of_held(self, what: str, numbers: Sequence[int], worker: str | None) -> list[int]:
+    def _lease(self, numbers: Sequence[int], worker: str | None, *, renew: bool) -> list[int]:
         if not numbers:
             return []
-        answer = self._post(what, {"tickets": list(numbers), "worker": worker or own_name()})
-        return self._connection.field(answer, "tickets", list[Count])
-
-    def _let_go(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            self._held.pop(number, None)
+        data = {"tickets": list(numbers), "worker": worker or own_name()}
+        held = self._connection.field(self._post("renew" if renew else "return", data), "tickets", list[Count])
+        for number in set(numbers).difference(held if renew else ()):
             self._holders.pop(number, None)
+        return held
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs. An answer that gets lost is an error: look whether they are there."""

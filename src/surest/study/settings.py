@@ -15,7 +15,6 @@ from surest.core.problem import DEFAULTS, Problem, checked, labels_of, plain
 from surest.errors import TicketError, UsageError
 from surest.search.tickets import RETRIES
 from surest.study.log import MOST_ARMS, Item, Log, Store, StoredTicket
-from surest.study.workers import own_name
 
 if TYPE_CHECKING:
     from surest.algorithms.entry import Script
@@ -123,13 +122,6 @@ def _storable(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be stored")
 
 
-def differences(given: dict[str, Any], stored: Settings) -> str:
-    """What a user now says otherwise than when the study was made; empty where all agrees."""
-    kept = stored.plain()
-    asked = checked_settings({**kept, **given}).plain()
-    return ", ".join(f"{key} {kept[key]!r}, not {asked[key]!r}" for key in given if asked[key] != kept[key])
-
-
 def spoken(given: dict[str, Any]) -> dict[str, Any]:
     """Keywords of `open_study` as settings: an algorithm's own options are put together, what is None is left out."""
     known = {*DEFAULTS, *Handling.__struct_fields__, "items"}
@@ -199,15 +191,6 @@ def checked_number(ticket: Any) -> int:
     raise never(ticket)
 
 
-def checked_ask(k: Any, worker: str | None) -> tuple[int, str]:
-    """How many tickets are asked for, and who asks; default this process."""
-    if not isinstance(k, int | np.integer) or k < 1:
-        raise UsageError(f"asked for {k!r} tickets; ask for at least one")
-    who = own_name() if worker is None else worker
-    storable(who, "a worker's name")
-    return int(k), who
-
-
 def never(ticket: Any) -> TicketError:
     """What to say of a ticket that nobody knows."""
     return TicketError(f"ticket {short(ticket)} was never handed out; tell the ids that ask() gave")
@@ -253,12 +236,14 @@ def check_opened(
         raise UsageError(
             f"there is already a study {study.name!r} in {study.store.shown}; open it with load_if_exists=True"
         )
-    differ = differences(given, study.settings)
+    kept = study.settings.plain()
+    asked = checked_settings({**kept, **given}).plain()
+    differ = ", ".join(f"{key} {kept[key]!r}, not {asked[key]!r}" for key in given if asked[key] != kept[key])
     if labels is not None and labels != study.labels[: len(labels)]:
         differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
     if listed and listed != study.items:
-        there, asked = [item.key for item in study.items], [item.key for item in listed]
-        differ += f"{', ' if differ else ''}items {some(there) or 'none'}, not {some(asked)}"
+        there, others = [item.key for item in study.items], [item.key for item in listed]
+        differ += f"{', ' if differ else ''}items {some(there) or 'none'}, not {some(others)}"
     if differ:
         raise UsageError(
             f"study {study.name!r} was made with {differ}; leave these out, or give the study another name"

@@ -3,13 +3,14 @@
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from math import inf
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import msgspec
+import numpy as np
 
 from surest.core.duels import with_pairs
 from surest.core.keywords import check_keywords
@@ -17,11 +18,10 @@ from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, t
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.log import Facts, Item, Log, Store, is_service, store_of
+from surest.study.log import Event, Facts, Item, Log, Store, is_service, store_of
 from surest.study.settings import (
     Settings,
     check_opened,
-    checked_ask,
     checked_items,
     checked_labels,
     checked_number,
@@ -30,8 +30,8 @@ from surest.study.settings import (
     storable,
     unknown_study,
 )
-from surest.study.telling import Ask, Failure, Handed, Tell, carry_out, lease_held
-from surest.study.workers import own_name
+from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell, carry_out
+from surest.study.workers import gone, own_name
 
 if TYPE_CHECKING:  # what only some calls need is imported there: commands of the shell ask and tell once an evaluation
     from surest.core.procedure import Running
@@ -162,6 +162,11 @@ class Study:
         self._follower: Follower | None = None
         self._sound_until = -inf
 
+    def _begin_in_child(self) -> None:
+        """A fork begins anew: a thread of its parent may hold the lock, and does so for ever here."""
+        if self._pid != os.getpid():
+            self._begin_here()
+
     def facts(self, log: Log, *, lock: bool = False) -> Facts:
         """The study now, with the arms that others added. One that was deleted meanwhile is refused, even if there is another
         one of its name by now."""
@@ -181,8 +186,7 @@ class Study:
         Where it is written, one process at a time decides what is handed out. With `check` the store looks for damage; with
         False, unless it did so a moment ago: a session in step with the log does not read all of it.
         """
-        if self._pid != os.getpid():  # a child: a thread of its parent may hold the lock, and does so for ever here
-            self._begin_here()
+        self._begin_in_child()
         with self._lock:
             if self._follower is None:
                 from surest.study.following import Follower
@@ -223,15 +227,21 @@ class Study:
         with self.at_one_moment() as (log, follower, _):
             return follower.catch_up(log).running
 
+    def _carry_out(self, calls: Sequence[Call]) -> list[Outcome]:
+        return carry_out(self, calls)
+
     def ask(self, k: int = 1, worker: str | None = None) -> list[Ticket]:
         """Up to k tickets, leased to this worker: first those that failed or whose lease has run out, then fresh ones.
 
         Fewer, or none, when the algorithm first needs the rewards of those that are out; `finished` tells that from the end.
         """
-        most, who = checked_ask(k, worker)
-        (handed,) = carry_out(self, [Ask(most, who, ends=False)])
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise UsageError(f"asked for {k!r} tickets; ask for at least one")
+        who = own_name() if worker is None else worker
+        storable(who, "a worker's name")
+        (handed,) = _accepted(self._carry_out([Ask(int(k), who, ends=False)]))
         assert isinstance(handed, Handed)
-        self._holders |= {} if worker is None else {ticket.id: who for ticket in handed.tickets}
+        self._holders |= {ticket.id: who for ticket in handed.tickets}
         return handed.tickets
 
     def tell(self, ticket: int, reward: SupportsFloat | tuple[Any, float | None], *, worker: str | None = None) -> None:
@@ -246,31 +256,34 @@ class Study:
 
     def _tell(self, tickets: Sequence[Any], rewards: Any, worker: str | None = None) -> None:
         numbers = [checked_number(ticket) for ticket in tickets]
-        holders = {self._holders.get(number, own_name()) for number in numbers} if worker is None else {worker}
+        holders = {self._holder(number) for number in numbers} if worker is None else {worker}
         # Of several workers' tickets the log keeps who has them.
-        self._say(Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None), numbers)
-
-    def _say(self, call: Tell | Failure, numbers: Sequence[int]) -> None:
-        """Write what a worker says of tickets, which are then nobody's here."""
-        (outcome,) = carry_out(self, [call])
-        if isinstance(outcome, UsageError):
-            raise outcome
-        for number in numbers:
-            self._holders.pop(number, None)
+        _accepted(self._carry_out([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)]))
+        self._let_go(numbers)
 
     def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets, in one transaction. The first reward of a ticket counts."""
-        tells = [Tell([number], [reward], own_name()) for number, reward in told.items()]
+        tells: list[Call] = [Tell([number], [reward], own_name()) for number, reward in told.items()]
         try:
-            outcomes = carry_out(self, [*tells, *([Ask(k, own_name(), ends=False)] if k else [])])
+            outcomes = self._carry_out([*tells, *([Ask(k, own_name(), ends=False)] if k else [])])
         except Exception:
             if k and tells:  # an algorithm that fails must not keep rewards from being written
-                carry_out(self, tells)
+                self._carry_out(tells)
             raise
-        for outcome in outcomes:
-            if isinstance(outcome, UsageError) and not isinstance(outcome, TicketError):
-                raise outcome
-        return outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
+        _accepted([outcome for outcome in outcomes if not isinstance(outcome, TicketError)])
+        self._let_go(told)
+        handed = outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
+        self._holders |= {ticket.id: own_name() for ticket in handed}
+        return handed
+
+    def _holder(self, number: int) -> str:
+        """Under which name a ticket was taken here."""
+        self._begin_in_child()
+        return self._holders.get(number, own_name())
+
+    def _let_go(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._holders.pop(number, None)
 
     def fail(
         self,
@@ -299,19 +312,46 @@ class Study:
             and another worker has the ticket now, that is a `TicketError`, and nothing changes.
         """
         number = checked_number(ticket)
-        who = self._holders.get(number, own_name()) if worker is None else worker
-        self._say(Failure(number, reason, reward, kind, who), [number])
+        who = self._holder(number) if worker is None else worker
+        _accepted(self._carry_out([Failure(number, reason, reward, kind, who)]))
+        self._let_go([number])
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds.
 
         This process also lets the leases of processes of this machine that have ended run out.
         """
-        return lease_held(self, numbers, worker, renew=True)
+        return self._lease(numbers, worker, renew=True)
 
     def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Let tickets that a worker, or this process, no longer evaluates be handed out again; those that it held."""
-        return lease_held(self, numbers, worker, renew=False)
+        held = self._lease(numbers, worker, renew=False)
+        self._let_go(numbers)
+        return held
+
+    def _lease(self, numbers: Sequence[int], worker: str | None, *, renew: bool) -> list[int]:
+        """Of some tickets, those that a worker, or this process, holds: their leases are lengthened, or else given back.
+
+        When this process renews its own, the leases of processes of this machine that are no more run out.
+        """
+        takes_over = renew and worker is None and self.store.one_machine  # a SQLite file is used on one machine only
+        if not numbers and not takes_over:
+            return []
+        who = own_name() if worker is None else worker
+        with self.store.writing() as log:
+            at = self.facts(log).now
+            found = log.read_tickets(self.id, among=numbers, open_by=inf, hold=True) if numbers else []
+            held = [ticket for ticket in found if ticket.worker == who and ticket.lease != 0]
+            ours = [ticket.number for ticket in held]
+            if not renew:
+                stopped = "interrupted", "its worker was stopped"
+                log.write_events(self.id, [Event(t.number, t.arm, *stopped, t.worker, at) for t in held])
+            log.lease_tickets(self.id, ours, at + self.lease_seconds if renew else 0.0)
+            if takes_over:
+                out = [ticket for ticket in log.read_tickets(self.id, open_by=inf) if ticket.lease > at]
+                ended = {worker for worker in {ticket.worker for ticket in out} if gone(worker)}
+                log.lease_tickets(self.id, [ticket.number for ticket in out if ticket.worker in ended], at)
+        return ours
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.
@@ -385,6 +425,14 @@ class Study:
     def close(self) -> None:
         """Close the connections to the database. They are opened again when they are needed."""
         self.store.close()
+
+
+def _accepted(outcomes: list[Outcome]) -> list[Outcome]:
+    """What came of calls. Where one was refused, that is an error."""
+    for outcome in outcomes:
+        if isinstance(outcome, UsageError):
+            raise outcome
+    return outcomes
 
 
 def list_studies(storage: str | Store) -> list[Study]:

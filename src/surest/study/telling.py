@@ -15,7 +15,6 @@ from surest.errors import TicketError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.log import NO_FAILURES, Event, Facts, Log, StoredTicket
 from surest.study.settings import check_holder, checked_number, never, storable
-from surest.study.workers import gone, own_name
 
 if TYPE_CHECKING:
     from surest.study.following import Follower
@@ -194,28 +193,3 @@ def _unheard(study: "Study", log: Log, ask: Ask, at: float, until: float) -> lis
     mine = [ticket for ticket in out if ticket.number not in ask.held][: ask.k]
     log.lease_tickets(study.id, [ticket.number for ticket in mine], until)
     return mine
-
-
-def lease_held(study: "Study", numbers: Sequence[int], worker: str | None, *, renew: bool) -> list[int]:
-    """Of some tickets, those that a worker, or this process, holds: their leases are lengthened, or else given back.
-
-    When this process renews its own, the leases of processes of this machine that are no more run out.
-    """
-    takes_over = renew and worker is None and study.store.one_machine  # a SQLite file is used on one machine only
-    if not numbers and not takes_over:
-        return []
-    who = own_name() if worker is None else worker
-    with study.store.writing() as log:
-        at = study.facts(log).now
-        found = log.read_tickets(study.id, among=numbers, open_by=inf, hold=True) if numbers else []
-        held = [ticket for ticket in found if ticket.worker == who and ticket.lease != 0]
-        if not renew:
-            stopped = "interrupted", "its worker was stopped"
-            log.write_events(study.id, [Event(t.number, t.arm, *stopped, t.worker, at) for t in held])
-        ours = [ticket.number for ticket in held]
-        log.lease_tickets(study.id, ours, at + study.lease_seconds if renew else 0.0)
-        if takes_over:
-            held = [ticket for ticket in log.read_tickets(study.id, open_by=inf) if ticket.lease > at]
-            ended = {worker for worker in {ticket.worker for ticket in held} if gone(worker)}
-            log.lease_tickets(study.id, [ticket.number for ticket in held if ticket.worker in ended], at)
-    return ours

@@ -41,17 +41,15 @@ def gone(worker: str) -> bool:
     if host != socket.gethostname() or space != _space() or space == UNKNOWN or not pid.isdigit():
         return False
     now = _began(int(pid))
-    return not _exists(int(pid)) if now == UNKNOWN else now != began
-
-
-def _exists(pid: int) -> bool:
+    if now != UNKNOWN:
+        return now != began
     try:
-        os.kill(pid, 0)
+        os.kill(int(pid), 0)
     except ProcessLookupError:
-        return False
-    except (OverflowError, PermissionError):
         return True
-    return True
+    except (OverflowError, PermissionError):
+        pass
+    return False
 
 
 def _began(pid: int) -> str:
