@@ -6,6 +6,7 @@ import importlib.util
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,13 @@ def transcript(session: Session) -> list[tuple[str, list[float]]]:
     """What was asked and answered, to be compared."""
     assert session.running.transcript is not None
     return [(repr(request), np.asarray(reply).tolist()) for request, reply in session.running.transcript]
+
+
+def change(path: Path, *statements: str) -> None:
+    """Change a database behind surest's back."""
+    with contextlib.closing(sqlite3.connect(path)) as base, base:
+        for statement in statements:
+            assert base.execute(statement).rowcount in (1, -1)
 
 
 def rewards_of(study: Study) -> list[float]:

@@ -1,6 +1,7 @@
 """SIGKILL at random moments loses nothing, counts nothing twice, and changes nothing of what the study comes to."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import support
 from surest.study.study import open_study
 
 
-def check_kills(storage: str, tmp_path: Path, times: int) -> None:
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=(pytest.mark.slow, pytest.mark.timeout(1800)))])
+def test_kills(storage: str, tmp_path: Path, long: bool) -> None:
+    times = 10 if not long else 200 if storage.startswith("sqlite") else 50
     acknowledged = tmp_path / "acknowledged"
     longest = 0.06 if storage.startswith("sqlite") else 0.15  # seconds until the kill
     rounds = 8 * times  # of some seven rewards each; a worker stops after 16, so that none ends before it is killed
@@ -24,9 +27,8 @@ def check_kills(storage: str, tmp_path: Path, times: int) -> None:
     assert replayed.running.pulls == len(rewards)
     assert support.transcript(replayed) == support.transcript(support.undisturbed(study, rewards))
     if storage.startswith("sqlite"):
-        with sqlite3.connect(tmp_path / "study.db") as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        connection.close()
+        with closing(sqlite3.connect(tmp_path / "study.db")) as base:
+            assert base.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert killed == times, "a kill came after the end"
     # Where the kills hit: between an ask and its tell, and between a reward's commit and its acknowledgement.
     orphans = sum(of.get("retried", 0) for of in study.health().values())
@@ -36,13 +38,3 @@ def check_kills(storage: str, tmp_path: Path, times: int) -> None:
         f"{kind}: {killed} kills, {len(rewards)} rewards, {orphans} tickets orphaned, {unacknowledged} told but not acknowledged"
     )
     assert orphans >= times // 4, "each fourth kill comes between an ask and its tell"
-
-
-def test_kills(storage: str, tmp_path: Path) -> None:
-    check_kills(storage, tmp_path, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_two_hundred_kills_on_sqlite_fifty_on_postgresql(storage: str, tmp_path: Path) -> None:
-    check_kills(storage, tmp_path, 200 if storage.startswith("sqlite") else 50)

@@ -101,6 +101,18 @@ def test_no_more_than_in_flight_are_under_way_and_no_fewer_while_there_is_work()
     with ThreadPoolExecutor(32) as pool:
         run(pool, {"a": watched, "b": watched}, in_flight=5, budget=200)
     assert most == 5
+    calls, under_way, most = 0, 0, 0
+
+    async def awaited_one(seed: int) -> float:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return seed % 2
+
+    asyncio.run(surest.aidentify([awaited_one, awaited_one], in_flight=7, budget=300, **SETTINGS))
+    assert most == 7
 
 
 def test_processes(sequential: list[tuple[object, ...]]) -> None:
@@ -123,29 +135,18 @@ class Flaky:
 
 
 @both
-def test_failed_evaluations_are_retried(run_on: Callable[..., Result], sequential: list[tuple[object, ...]]) -> None:
+def test_failed_evaluations_are_retried_named_or_counted(
+    run_on: Callable[..., Result], sequential: list[tuple[object, ...]]
+) -> None:
     assert transcript(run_on(ARMS | {"middle": Flaky(middle, 3)})) == sequential
-
-
-@both
-def test_an_arm_that_keeps_failing_is_named(run_on: Callable[..., Result]) -> None:
     arm = Flaky(middle, 10**9)
     with pytest.raises(EvaluationError, match=r"arm 'middle': .* failed 3 times.*OSError: connection lost") as caught:
         run_on(ARMS | {"middle": arm}, retries=2)
     assert isinstance(caught.value.__cause__, OSError)
     assert max(arm.calls.values()) == 3
-
-
-@both
-def test_a_failure_counts_as_the_stated_reward_where_there_is_one(run_on: Callable[..., Result]) -> None:
     result = run_on(ARMS | {"high": Flaky(high, 10**9)}, on_failure=0.0)
     as_zero = run(None, ARMS | {"high": lambda seed: 0.0 if seed % 5 == 0 else high(seed)})
     assert transcript(result) == transcript(as_zero)
-
-
-def test_a_function_that_exits_has_failed() -> None:
-    with ThreadPoolExecutor(1) as pool, pytest.raises(EvaluationError, match=r"arm 'b'.*SystemExit: 3"):
-        run(pool, {"a": low, "b": leave}, retries=0)
 
 
 @pytest.mark.parametrize("kept", [{}, {"storage": "memory:retries", "name": "s"}])
@@ -172,6 +173,8 @@ def test_none_and_nan_are_failures(missing: object) -> None:
         with pytest.raises(EvaluationError, match=r"arm 'bad'.* failed 4 times.*the score is .*raise an exception"):
             run(pool, {"bad": lambda seed: missing, "low": low}, in_flight=1)
         result = run(pool, {"bad": lambda seed: missing, "high": high}, on_failure=0.0)
+        with pytest.raises(EvaluationError, match=r"arm 'b'.*SystemExit: 3"):  # who exits has failed, too
+            run(pool, {"a": low, "b": leave}, retries=0)
     assert result.best == "high"
     counts = result.health["bad"]
     assert counts["failed"] == 4 * counts["imputed"] > 0
@@ -293,21 +296,6 @@ def test_no_two_tickets_share_a_seed() -> None:
     assert len(seeds) == 50_000
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert seeds != {ticket_seed(2**32 - 2, ticket) for ticket in range(50_000)}
-
-
-def test_no_more_than_in_flight_are_awaited() -> None:
-    under_way, most = 0, 0
-
-    async def watched(seed: int) -> float:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        await asyncio.sleep(0.001)
-        under_way -= 1
-        return seed % 2
-
-    asyncio.run(surest.aidentify([watched, watched], in_flight=7, budget=300, **SETTINGS))
-    assert most == 7
 
 
 def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:

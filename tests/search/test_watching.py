@@ -103,13 +103,16 @@ def test_nobody_leads_before_the_first_pull_and_no_arm_is_chosen_while_it_runs()
 
 
 class Raising(Pressed):
-    """An arm that raises Ctrl-C's exception itself, as a library with its own handler does."""
+    """An arm that raises Ctrl-C's exception itself, as a library with its own handler does; if asked, of many rewards."""
 
     def __call__(self, item: object = None) -> float:
         self.calls += 1
         if self.calls == self.at:
             raise KeyboardInterrupt
         return 0.5
+
+    def many(self, count: int) -> list[float]:
+        return [self() for _ in range(count)]
 
 
 @pytest.mark.parametrize("threads", [0, 2])
@@ -124,15 +127,8 @@ def test_an_interrupt_in_an_arm_loses_nothing(threads: int) -> None:
     with pytest.raises(surest.Interrupted) as stop:
         surest.evaluate({"a": Raising(30), "b": lambda item: 0.4 + 0.2 * (item % 2)}, range(10_000), seed=1, **how)
     assert stop.value.result.evaluations >= 29
-
-
-def test_an_interrupt_in_an_arm_that_returns_many_rewards() -> None:
-    def many(count: int) -> list[float]:
-        return [arm() for _ in range(count)]
-
-    arm = Raising(200)
     with pytest.raises(surest.Interrupted) as stop:
-        surest.identify({"a": many, "b": lambda count: [0.5] * count}, vectorised=True)
+        surest.identify({"a": Raising(200).many, "b": lambda count: [0.5] * count}, vectorised=True)
     assert stop.value.result.evaluations > 0
 
 

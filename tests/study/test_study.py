@@ -19,8 +19,8 @@ from calling import ran
 from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
+from surest.result.words import health_line
 from surest.search.session import Session
-from surest.study.outcome import health_line
 from surest.study.sql import VERSION_TABLE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.telling import Tell, carry_out
@@ -110,24 +110,29 @@ def test_rewards_are_told_by_number_from_another_process(storage: str) -> None:
         study.tell(ticket.id, 0.5)
 
 
-def test_an_expired_ticket_is_handed_out_again_and_seen_in_the_health_line(storage: str) -> None:
-    study = make(storage, lease_seconds=1000)
+def test_an_expired_ticket_is_handed_out_again_and_its_leases_are_no_failures(storage: str) -> None:
+    study = make(storage, on_failure=0.0, retries=1, lease_seconds=1000)
     first, second = study.ask(2, worker="one")
     assert study.status().out == 2
     move_time(storage, 2000)
     assert study.status().waiting == 2
     assert [ticket.id for ticket in study.ask(3, worker="two")] == [first.id, second.id, 2]
     assert study.health() == {"a": {"expired": 2, "retried": 2}}
-    study.tell(first.id, 0.5)  # whoever comes first
-    assert study.status().told == 1
     assert health_line(study.result().health or {}) == "health: a: 2 expired, 2 retried"
+    study.tell(second.id, 0.5)  # whoever comes first
+    move_time(storage, 2000)
+    assert study.ask()[0] == first
+    study.fail(first.id, "once")
+    assert study.status().told == 1  # handed out three times, failed once
+    assert study.ask()[0] == first
+    study.fail(first.id, "twice")
+    assert (study.export()["tickets"][0][1:3], study.export()["tickets"][0][5]) == ([0.0, 4], 2)
 
 
 def move_time(storage: str, seconds: float) -> None:
     """As if every lease had been given earlier."""
-    with sqlite3.connect(storage.removeprefix("sqlite:///")) as connection:
-        connection.execute("UPDATE surest_tickets SET lease = lease - ? WHERE lease > 0", [seconds])
-    connection.close()
+    with closing(sqlite3.connect(storage.removeprefix("sqlite:///"))) as base, base:
+        base.execute("UPDATE surest_tickets SET lease = lease - ? WHERE lease > 0", [seconds])
 
 
 def test_a_failed_evaluation_is_retried(anywhere: str) -> None:
@@ -160,21 +165,21 @@ def test_a_failed_evaluation_counts_as_a_stated_reward(anywhere: str) -> None:
     assert study.health()["a"]["failed"] == 5
 
 
-@pytest.mark.parametrize("reward", [-0.0, True, np.float32(0.5), np.bool_(False), 1, np.int64(0), 5e-324])
-def test_what_is_a_reward_is_kept_to_the_bit(storage: str, reward: Any) -> None:
-    study = make(storage)
-    (ticket,) = study.ask()
-    study.tell(np.int64(ticket.id), reward)
-    kept = open_study(storage, "s").export()["tickets"][0][1]
-    assert (kept, np.signbit(kept)) == (float(reward), 0)
+def test_what_is_a_reward_is_kept_to_the_bit(storage: str) -> None:
+    study, rewards = make(storage), [-0.0, True, np.float32(0.5), np.bool_(False), 5e-324, 1, np.int64(0)]
+    for reward in rewards:
+        (ticket,) = study.ask()
+        study.tell(np.int64(ticket.id), reward)
+    kept = [ticket[1] for ticket in open_study(storage, "s").export()["tickets"]]
+    assert (kept, any(np.signbit(kept))) == ([float(reward) for reward in rewards], False)
 
 
-@pytest.mark.parametrize("ticket", [-1, 1, 2**63, 10**400, "0", 0.0, None])
-def test_a_ticket_never_handed_out_is_refused(storage: str, ticket: Any) -> None:
+def test_a_ticket_never_handed_out_is_refused(storage: str) -> None:
     study = make(storage)
     study.ask()
-    with pytest.raises(TicketError, match="never handed out"):
-        study.tell(ticket, 0.5)
+    for ticket in (-1, 1, 2**63, 10**400, "0", 0.0, None):
+        with pytest.raises(TicketError, match="never handed out"):
+            study.tell(ticket, 0.5)  # type: ignore[arg-type]
 
 
 def test_several_rewards_are_told_together_or_not_at_all(anywhere: str) -> None:
@@ -200,21 +205,21 @@ def test_a_study_is_opened_with_what_it_was_made_with(anywhere: str) -> None:
         open_study(anywhere, "t")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+WRONG: list[dict[str, Any]] = [
         {"delta": 2}, {"delta": float("nan")}, {"bounds": (1, 0)}, {"bounds": (-1e308, 1e308)}, {"bounds": (0, 1, 2)},
         {"budget": -1}, {"algorithm": "nonsense"}, {"lease_seconds": 0}, {"lease_seconds": float("inf")},
         {"on_failure": 7}, {"retries": -1}, {"arms": 0}, {"arms": []}, {"arms": "ab"}, {"arms": ["a", "a"]},
         {"arms": ["a", ""]}, {"arms": ["a\x00", "b"]}, {"arms": ["a", "x\n7 fake"]}, {"arms": ["a", "x\r"]},
         {"arms": ["\ud800", "b"]}, {"name": ""}, {"name": "x" * 501},
         {"name": 7}, {"seed": "x"}, {"option": object()}, {"epsilon": -1}, {"arms": {"a": 1}},
-    ],
-)  # fmt: skip
-def test_what_no_study_can_be_made_with_is_refused_and_leaves_none(storage: str, wrong: dict[str, Any]) -> None:
+]  # fmt: skip
+
+
+def test_what_no_study_can_be_made_with_is_refused_and_leaves_none(storage: str) -> None:
     make(storage)
-    with pytest.raises(UsageError):
-        open_study(storage, **{"name": "t", "arms": ["a", "b"], "delta": 0.1, "algorithm": "toy", **wrong})
+    for wrong in WRONG:
+        with pytest.raises(UsageError):
+            open_study(storage, **{"name": "t", "arms": ["a", "b"], "delta": 0.1, "algorithm": "toy", **wrong})
     assert [study.name for study in list_studies(storage)] == ["s"]
 
 
@@ -226,16 +231,9 @@ def test_a_storage_that_is_none_is_refused(url: Any) -> None:
         open_study(url, "s", 2)
 
 
-def test_a_database_of_a_newer_surest_is_left_alone(storage: str) -> None:
-    make(storage)
-    with sqlite3.connect(storage.removeprefix("sqlite:///")) as connection:
-        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
-    connection.close()
-    with pytest.raises(StorageError, match="newer surest"):
-        open_study(storage, "s")
-
-
-def test_tables_of_the_first_version_become_those_of_a_new_file(storage: str, tmp_path: Path) -> None:
+def test_tables_of_the_first_version_become_those_of_a_new_file_and_of_a_newer_one_are_left_alone(
+    storage: str, tmp_path: Path
+) -> None:
     make(storage)
     shutil.copy(ROOT / "tests/durability/fixtures/v1.sqlite", tmp_path / "old.db")
     assert list_studies(f"sqlite:///{tmp_path}/old.db")
@@ -243,6 +241,10 @@ def test_tables_of_the_first_version_become_those_of_a_new_file(storage: str, tm
     one, other = (schema_of(path) for path in files)
     assert one == other
     assert {"surest_packs", "surest_snapshots"} < {*one}
+    with closing(sqlite3.connect(files[0])) as connection, connection:
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+    with pytest.raises(StorageError, match="newer surest"):
+        open_study(storage, "s")
 
 
 def schema_of(path: str) -> dict[str, Any]:
@@ -314,6 +316,7 @@ def test_an_export_is_imported_and_goes_on(storage: str, tmp_path: Path) -> None
     answer(study, 4)
     answer(study)
     study.ask()
+    assert json.loads(b"".join(export_text(study))) == study.export()
     elsewhere = f"sqlite:///{tmp_path}/elsewhere.db"
     import_study(elsewhere, json.dumps(study.export()))
     moved = open_study(elsewhere, "s")
@@ -325,36 +328,41 @@ def test_an_export_is_imported_and_goes_on(storage: str, tmp_path: Path) -> None
         import_study(elsewhere, json.dumps(study.export()))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda d: d["tickets"][0].__setitem__(1, 1.5),
-        lambda d: d["tickets"][0].__setitem__(0, 1),
-        lambda d: d["tickets"].pop(2),
-        lambda d: d["tickets"].append([1, None, 1, "w", None]),
-        lambda d: d["requests"].pop(),
-        lambda d: d["requests"][0].__setitem__("total", 5),
-        lambda d: d["requests"].append(d["requests"][-1]),
-        lambda d: d["settings"].__setitem__("algorithm", "vd-best-arm-id"),
-        lambda d: d["arms"].append({"label": "c", "added_at": 0}),
-        lambda d: d["arms"].append({"label": "c", "added_at": 4}),
-        lambda d: d.__setitem__("format", "surest-study-3"),
-        lambda d: d["tickets"][0].__setitem__(2, 2**31 - 1),
-        lambda d: d["tickets"][0].__setitem__(5, 1),
-        lambda d: d["tickets"][0].__setitem__(6, 0),
-        lambda d: d.__setitem__("items", [{"key": "x"}]),
-        lambda d: d.__setitem__("more", 1),
-    ],
-)
-def test_a_changed_export_is_refused(storage: str, tmp_path: Path, change: Any) -> None:
-    study = make(storage)
-    answer(study, 4)
-    answer(study)
-    document = study.export()
-    change(document)
-    elsewhere = f"sqlite:///{tmp_path}/elsewhere.db"
-    with pytest.raises(UsageError):
-        import_study(elsewhere, json.dumps(document))
+CHANGES: list[Callable[[Any], object]] = [
+    lambda d: d["tickets"][0].__setitem__(1, 1.5),
+    lambda d: d["tickets"][0].__setitem__(0, 1),
+    lambda d: d["tickets"].pop(2),
+    lambda d: d["tickets"].append([1, None, 1, "w", None]),
+    lambda d: d["requests"].pop(),
+    lambda d: d["requests"][0].__setitem__("total", 5),
+    lambda d: d["requests"].append(d["requests"][-1]),
+    lambda d: d["settings"].__setitem__("algorithm", "vd-best-arm-id"),
+    lambda d: d["arms"].append({"label": "c", "added_at": 0}),
+    lambda d: d["arms"].append({"label": "c", "added_at": 4}),
+    lambda d: d.__setitem__("format", "surest-study-3"),
+    lambda d: d["tickets"][0].__setitem__(2, 2**31 - 1),
+    lambda d: d["tickets"][0].__setitem__(5, 1),
+    lambda d: d["tickets"][0].__setitem__(6, 0),
+    lambda d: d.__setitem__("items", [{"key": "x"}]),
+    lambda d: d.__setitem__("more", 1),
+]
+
+
+def test_a_changed_export_is_refused(storage: str, tmp_path: Path) -> None:
+    elsewhere, boundary = f"sqlite:///{tmp_path}/elsewhere.db", "in the middle of a request"
+    late = [lambda d, at=at: d["arms"].append({"label": "c", "added_at": at}) for at in (1, 3, 5, 9)]
+    cases = [*((change, "toy", None) for change in CHANGES), *((change, "growing-toy", boundary) for change in late)]
+    documents = {}
+    for algorithm in ("toy", "growing-toy"):
+        study = open_study(storage, algorithm, ["a", "b"], 0.1, algorithm=algorithm, seed=1)
+        answer(study, 4)
+        answer(study)
+        documents[algorithm] = json.dumps(study.export())
+    for change, algorithm, said in cases:
+        document = json.loads(documents[algorithm])
+        change(document)
+        with pytest.raises(UsageError, match=said):
+            import_study(elsewhere, json.dumps(document))
     assert not (tmp_path / "elsewhere.db").exists()
 
 
@@ -370,19 +378,6 @@ def test_a_deleted_study_is_gone_for_all(storage: str) -> None:
     assert again.status().told == 0
     with pytest.raises(UsageError):
         delete_study(storage, "t")
-
-
-def test_retries_count_failures_and_not_leases(storage: str) -> None:
-    study = make(storage, on_failure=0.0, retries=1, lease_seconds=1000)
-    (ticket,) = study.ask()
-    for _ in range(3):
-        move_time(storage, 2000)
-        assert study.ask() == [ticket]
-    study.fail(ticket.id, "once")
-    assert study.status().told == 0  # handed out four times, failed once
-    assert study.ask() == [ticket]
-    study.fail(ticket.id, "twice")
-    assert (study.export()["tickets"][0][1:3], study.export()["tickets"][0][5]) == ([0.0, 5], 2)
 
 
 def test_only_who_holds_a_ticket_can_fail_it(storage: str) -> None:
@@ -407,18 +402,7 @@ def test_only_who_holds_a_ticket_can_fail_it(storage: str) -> None:
     assert study.export()["tickets"][1][1] == 0.0
 
 
-def test_health_of_an_object_that_was_opened_before_arms_were_added(storage: str) -> None:
-    study = make(storage, algorithm="growing-toy")
-    old = open_study(storage, "s")
-    study.add_arms(["c"])
-    answer(study, 4)
-    added = study.ask(6)[-1]
-    study.fail(added.id, "no")
-    assert (old.health(), old.status().health) == ({"c": {"failed": 1}}, {"c": {"failed": 1}})
-    assert old.labels == ("a", "b", "c")
-
-
-def test_arms_that_come_while_others_read_are_not_overlooked(storage: str) -> None:
+def test_arms_that_others_added_are_not_overlooked(storage: str) -> None:
     """A reader that replays past a request before it sees the arms that came with it begins anew."""
     study = make(storage, algorithm="growing-toy")
     reader = open_study(storage, "s")
@@ -426,18 +410,11 @@ def test_arms_that_come_while_others_read_are_not_overlooked(storage: str) -> No
     assert reader.status().told == 4  # the first request is answered
     with study.store.writing() as log:  # as a transaction that began before the last reward does
         log.add_arms(study.id, ["c"], 2, 4)
-    assert [ticket.label for ticket in reader.ask(10)] == ["a", "a", "b", "b", "c", "c"]
-
-
-@pytest.mark.parametrize("added_at", [1, 3, 5, 9])
-def test_arms_added_off_a_request_boundary_are_refused(storage: str, tmp_path: Path, added_at: int) -> None:
-    study = make(storage, algorithm="growing-toy")
-    answer(study, 4)
-    answer(study)
-    document = study.export()
-    document["arms"].append({"label": "c", "added_at": added_at})
-    with pytest.raises(UsageError, match="in the middle of a request"):
-        import_study(f"sqlite:///{tmp_path}/elsewhere.db", json.dumps(document))
+    tickets = reader.ask(10)
+    assert [ticket.label for ticket in tickets] == ["a", "a", "b", "b", "c", "c"]
+    reader.fail(tickets[-1].id, "no")
+    assert (study.health(), study.status().health) == ({"c": {"failed": 1}}, {"c": {"failed": 1}})
+    assert study.labels == ("a", "b", "c")
 
 
 def test_an_export_of_the_first_format_is_imported(storage: str) -> None:
@@ -449,15 +426,6 @@ def test_an_export_of_the_first_format_is_imported(storage: str) -> None:
     del document["items"]
     import_study(storage, json.dumps(document), "copy")
     assert open_study(storage, "copy").export()["tickets"][0][5] == 1
-
-
-def test_an_export_is_the_same_in_pieces(storage: str) -> None:
-    study = make(storage)
-    assert json.loads(b"".join(export_text(study))) == study.export()
-    answer(study, 4)
-    answer(study)
-    study.ask()
-    assert json.loads(b"".join(export_text(study))) == study.export()
 
 
 def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> None:
@@ -495,25 +463,26 @@ def test_to_ask_and_tell_imports_little(storage: str) -> None:
     assert ran("-c", code).out == "[]\n"
 
 
-@pytest.mark.parametrize("worker", ["", "two\nlines", "\0", "\ud800", "x" * 501, 5])
-def test_who_tells_has_a_name_that_a_log_can_keep(storage: str, worker: Any) -> None:
+def test_who_tells_has_a_name_that_a_log_can_keep(storage: str) -> None:
     study = make(storage)
     (ticket,) = study.ask(1, "one")
+    names: list[Any] = ["", "two\nlines", "\0", "\ud800", "x" * 501, 5]
+    *refused, told = carry_out(
+        study, [*(Tell([ticket.id], [1.0], name) for name in names), Tell([ticket.id], [0.5], "one")]
+    )
+    assert (["a worker's name is " in str(error) for error in refused], told) == ([True] * len(names), 1)
     with pytest.raises(UsageError, match="a worker's name is "):
-        study.tell(ticket.id, 1.0, worker=worker)
-    refused, told = carry_out(study, [Tell([ticket.id], [1.0], worker), Tell([ticket.id], [0.5], "one")])
-    assert "a worker's name is " in str(refused)
-    assert told == 1
+        study.tell(ticket.id, 1.0, worker=names[0])
 
 
-@pytest.mark.parametrize("workers", [[1], "four", None, {}, True, -1, 2.5])
-def test_options_that_somebody_else_stored_are_checked_too(workers: object) -> None:
-    study = open_study("memory:stored", f"given {workers}", ["a", "b"], 0.1, seed=1)
-    settings = {**study.settings.plain(), "options": {"workers": workers}}
-    with study.store.writing() as log:
-        log.add_study(f"stored {workers}", json.dumps(settings), ["a", "b"], [])
-    with pytest.raises(UsageError, match="workers"):
-        open_study("memory:stored", f"stored {workers}").status()
+def test_options_that_somebody_else_stored_are_checked_too() -> None:
+    study = open_study("memory:stored", "s", ["a", "b"], 0.1, seed=1)
+    for workers in ([1], "four", None, {}, True, -1, 2.5):
+        settings = {**study.settings.plain(), "options": {"workers": workers}}
+        with study.store.writing() as log:
+            log.add_study(f"stored {workers}", json.dumps(settings), ["a", "b"], [])
+        with pytest.raises(UsageError, match="workers"):
+            open_study("memory:stored", f"stored {workers}").status()
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
