@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from surest.core.procedure import Exchange
 from surest.core.protocol import Procedure, R, Request
 from surest.errors import TranscriptError
@@ -29,7 +31,17 @@ def feed(session: Session, rewards: Any) -> None:
 
 def transcript(found: Any) -> list[tuple[object, ...]]:
     """The requests and replies of a result, or of what runs in a session."""
-    return [(request.arms.tolist(), request.times.tolist(), reply.tolist()) for request, reply in found.transcript]
+    told = []
+    for request, reply in found.transcript:
+        plain = reply.tolist() if isinstance(reply, np.ndarray) else [x.tolist() for x in (reply.values, reply.counts)]
+        told.append((request.arms.tolist(), request.times.tolist(), plain))
+    return told
+
+
+def course(session: Session) -> list[tuple[list[int], list[int], Any]]:
+    """What was asked on a list of items, and answered."""
+    exchanges: Any = session.running.transcript
+    return [(request.arms.tolist(), request.items.tolist(), reply.tolist()) for request, reply in exchanges]
 
 
 def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Request:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from asking import answered
+from asking import answered, course
 from surest.errors import StorageError
 from surest.search.session import Session, Ticket
 from surest.study.log import StoredTicket
@@ -25,11 +25,6 @@ def reward(ticket: Ticket) -> float:
 
 def made(storage: str) -> Study:
     return open_study(storage, "list", ARMS, 0.1, items=ITEMS, seed=1)
-
-
-def course(session: Session) -> list[tuple[list[int], list[int], Any]]:
-    exchanges: Any = session.running.transcript
-    return [(request.arms.tolist(), request.items.tolist(), reply.tolist()) for request, reply in exchanges]
 
 
 def told_of(study: Study) -> list[StoredTicket]:

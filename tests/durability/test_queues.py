@@ -107,9 +107,12 @@ def test_seeds_follow_the_arm_and_its_place(tmp_path: Any) -> None:
     for ticket in first:
         assert ticket.draw == ARMS * place[ticket.arm] + ticket.arm
         place[ticket.arm] += 1
-    seeds = {seed_of(3, Ticket(0, 0, "", draw=draw)) for draw in range(1000)}
-    assert len(seeds) == 1000
-    assert seeds.isdisjoint(ticket_seed(3, number) for number in range(1000))
+    seeds = {seed_of(2**32 - 1, Ticket(0, 0, "", draw=draw)) for draw in range(1000)}
+    numbered = [{ticket_seed(seed, number) for number in range(50_000)} for seed in (2**32 - 1, 2**32 - 2)]
+    assert (len(seeds), len(numbered[0])) == (1000, 50_000)
+    assert all(0 <= seed < 2**31 for seed in seeds | numbered[0])
+    assert seeds.isdisjoint(numbered[0])
+    assert numbered[0] != numbered[1]
     with pytest.raises(UsageError, match="run without seeds"):
         seed_of(3, Ticket(0, 0, "", draw=2**31 - 5))
 

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from asking import course
 from simulated_workers import Workers
 from surest.core.protocol import FloatArray
 from surest.search.desk import Desk
@@ -31,11 +32,6 @@ def raced(table: FloatArray, workers: int, seed: int) -> tuple[Session, int]:
     crew = Workers(workers, draw)
     crew.work(Desk(session))
     return session, len(crew.busy)
-
-
-def course(session: Session) -> list[tuple[list[int], list[int], list[list[float]]]]:
-    exchanges = session.running.transcript or []
-    return [(request.arms.tolist(), request.items.tolist(), reply.tolist()) for request, reply in exchanges]  # type: ignore[union-attr]
 
 
 def test_the_course_does_not_depend_on_timing() -> None:

@@ -291,13 +291,6 @@ def test_a_result_says_what_failed() -> None:
     assert surest.identify([[0.5], [0.2]]).health is None
 
 
-def test_no_two_tickets_share_a_seed() -> None:
-    seeds = {ticket_seed(2**32 - 1, ticket) for ticket in range(50_000)}
-    assert len(seeds) == 50_000
-    assert all(0 <= seed < 2**31 for seed in seeds)
-    assert seeds != {ticket_seed(2**32 - 2, ticket) for ticket in range(50_000)}
-
-
 def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
     ends = []
 

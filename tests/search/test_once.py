@@ -154,22 +154,21 @@ def test_rows_count_once_in_order_and_the_surplus_is_kept() -> None:
     assert reply.tolist() == expected.running.transcript[0][1].tolist()
 
 
-def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_bytes(b"arm,value\na,0.5\nb,0.25\nb,0.7")
-    assert numbers(path) == {"a": [0.5], "b": [0.25]}
-    path.write_bytes("arm,value\na,0.5\né,0.25\né".encode()[:-1])
-    assert numbers(path) == {"a": [0.5], "é": [0.25]}
-    path.write_text("arm,val")
-    assert numbers(path) == {}
-
-
-def test_a_folder_is_read_by_the_names_of_its_files(tmp_path: Path) -> None:
-    (tmp_path / "2.csv").write_text("value,arm\n0.3,a\n0.4,b\n")
-    (tmp_path / "1.csv").write_text("arm,value\na,0.1\na,0.2\n")
-    (tmp_path / "3.csv.gz").write_bytes(gzip.compress(b"arm,value\na,0.5\n"))
-    (tmp_path / "notes.txt").write_text("not a record")
-    assert numbers(tmp_path) == {"a": [0.1, 0.2, 0.3, 0.5], "b": [0.4]}
+def test_a_growing_file_is_read_as_far_as_it_is_written_and_a_folder_by_the_names_of_its_files(tmp_path: Path) -> None:
+    path, folder = tmp_path / "results.csv", tmp_path / "folder"
+    for text, read in (
+        (b"arm,value\na,0.5\nb,0.25\nb,0.7", {"a": [0.5], "b": [0.25]}),
+        ("arm,value\na,0.5\né,0.25\né".encode()[:-1], {"a": [0.5], "é": [0.25]}),
+        (b"arm,val", {}),
+    ):
+        path.write_bytes(text)
+        assert numbers(path) == read
+    folder.mkdir()
+    (folder / "2.csv").write_text("value,arm\n0.3,a\n0.4,b\n")
+    (folder / "1.csv").write_text("arm,value\na,0.1\na,0.2\n")
+    (folder / "3.csv.gz").write_bytes(gzip.compress(b"arm,value\na,0.5\n"))
+    (folder / "notes.txt").write_text("not a record")
+    assert numbers(folder) == {"a": [0.1, 0.2, 0.3, 0.5], "b": [0.4]}
 
 
 def test_equal_arms_are_certified_in_at_most_delta_of_the_files() -> None:
@@ -204,22 +203,18 @@ def test_a_finished_record_goes_on_where_an_arm_has_no_rows_left(tmp_path: Path,
     assert [run("identify", str(file), "--delta", "0.1", *more)[0] for more in looks] == [0, 3, 3, 2]
 
 
-def test_a_finished_record_that_needs_no_more_rows_is_the_same_search() -> None:
-    """An arm had none left at the end, but was not asked for more."""
-    rewards = drawn(np.random.default_rng(2), a=(0.5, 20_000), b=(0.47, 20_000), c=(0.1, 23))
-    found = identify(rewards, 0.1, finished=True)
+def test_a_finished_record_says_what_is_known_and_wanted() -> None:
+    """Where an arm had no rows left at the end, but was not asked for more, it is the same search."""
+    found = identify(
+        drawn(np.random.default_rng(2), a=(0.5, 20_000), b=(0.47, 20_000), c=(0.1, 23)), 0.1, finished=True
+    )
     assert (found.certified, found.pulls_per_arm[2], found.warnings) == (True, 23, ())
-
-
-def test_where_all_is_counted_it_says_what_is_known_and_wanted() -> None:
     rewards = drawn(np.random.default_rng(1), a=(0.9, 300), b=(0.2, 300), c=(0.9, 4))
     found = identify(rewards, finished=True)
     assert (found.certified, found.reason, list(found.wanted)) == (False, "more rewards needed", ["c"])
     assert (set(found.contenders), len(identify(rewards).contenders)) == ({"a", "c"}, 3)
-    assert (
-        identify({"a": [1.0] * 3, "b": [0.0] * 3}, finished=True).wanted
-        == identify({"a": [1.0] * 3, "b": [0.0] * 3}).wanted
-    )
+    few = {"a": [1.0] * 3, "b": [0.0] * 3}
+    assert identify(few, finished=True).wanted == identify(few).wanted
 
 
 def test_a_best_arm_of_few_rows_is_lost_with_probability_at_most_delta() -> None:

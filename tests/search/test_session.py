@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from asking import transcript
 from surest.errors import RewardError, TicketError
 from surest.search.session import Session, Ticket
 
@@ -25,14 +26,6 @@ def reward_of(ticket: int) -> float:
 
 def fresh(algorithm: str) -> Session:
     return Session(LABELS, 0.1, algorithm=algorithm, bounds=BOUNDS, seed=3, budget=3000, record=True)
-
-
-def transcript(session: Session) -> list[object]:
-    told = []
-    for request, reply in session.running.transcript:
-        plain = reply.tolist() if isinstance(reply, np.ndarray) else [x.tolist() for x in (reply.values, reply.counts)]
-        told.append((request.arms.tolist(), request.times.tolist(), plain))
-    return told
 
 
 def sequential(algorithm: str, rounds: int) -> Session:
@@ -144,7 +137,7 @@ class Workers(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "session"):
             alone = sequential(self.algorithm, self.session.running.rounds)
-            assert transcript(alone) == transcript(self.session)
+            assert transcript(alone.running) == transcript(self.session.running)
             assert alone.result().means.tolist() == pytest.approx(self.session.result().means.tolist(), nan_ok=True)
 
 

@@ -200,7 +200,7 @@ class Session:
     def _tell(self, told: Iterable[tuple[int, Any]]) -> None:
         fresh: dict[int, tuple[float, float | None]] = {}
         for ticket, reward in told:
-            given, cost = parted(reward, f"ticket {ticket}")
+            given, cost = parted(reward, f"ticket {ticket}") if isinstance(reward, tuple) else (reward, None)
             value = self._value(ticket, given)
             if not self._agrees(ticket, value) and fresh.setdefault(int(ticket), (value, cost))[0] != value:
                 raise TicketError(f"ticket {ticket} has conflicting rewards")
