@@ -89,17 +89,12 @@ class Session:
         if on_failure is not None and not low <= on_failure <= high:
             raise UsageError(f"on_failure is {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
         session = cls.__new__(cls)
-        session._begin(problem, record, script, on_failure, RETRIES if retries is None else retries)
+        session._begin(problem, record, script)
+        session.on_failure = on_failure
+        session._retries = RETRIES if retries is None else retries
         return session
 
-    def _begin(
-        self,
-        problem: Problem,
-        record: bool,
-        script: Script = (),
-        on_failure: float | None = None,
-        retries: int = RETRIES,
-    ) -> None:
+    def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
         self.problem, self.scale = problem, problem.scale
         self.scripted = len(script) > 0
         """Whether it was told what its first requests are to be."""
@@ -115,9 +110,9 @@ class Session:
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self.events: list[EvaluationEvent] = []
         """The same, one by one."""
-        self.on_failure = on_failure
+        self.on_failure: float | None = None
         """The reward that an evaluation counts as once it has failed too often; default none."""
-        self._retries, self._failed = retries, Counter[int]()
+        self._retries, self._failed = RETRIES, Counter[int]()
         self._priced = problem.cost is not None or problem.budget_cost is not None
         self.has_queues = has_queues(problem)
         """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
@@ -209,7 +204,8 @@ class Session:
             self.check_spread(dict(zip(cells, (value for value, _ in fresh.values()), strict=True)))
         for number, (value, cost) in fresh.items():
             if cost is not None or self._priced:
-                self._spend(self.tickets.cells([number])[0][0], cost)
+                ((arm, _),) = self.tickets.cells([number])
+                self.costs.add([arm], [nan if cost is None else cost])
             self.tickets.put(number, value)
         self._move_on()
 
@@ -224,7 +220,7 @@ class Session:
         if known is None:
             self.check_spread({(arm, item): value})
             if cost is not None or self._priced:
-                self._spend(arm, cost)
+                self.costs.add([arm], [nan if cost is None else cost])
             cells.know((arm, item), value)
             self._move_on()
 
@@ -241,9 +237,6 @@ class Session:
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
         return self._list.wanted(k, taken, len(taken))
-
-    def _spend(self, arm: int, cost: float | None) -> None:
-        self.costs.add([arm], [nan if cost is None else cost])
 
     def adopt(
         self,

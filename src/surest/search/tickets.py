@@ -82,6 +82,10 @@ class Counts:
         """How many rewards of its arm come before a ticket's; `counted` says how many of each arm have answered a request."""
         return 0
 
+    def is_out(self, number: int) -> bool:
+        """Whether a ticket was ever handed out."""
+        return 0 <= number < self.handed
+
     def is_current(self, number: int) -> bool:
         """Whether a ticket belongs to the current request, or to one that was announced."""
         return True
@@ -131,10 +135,6 @@ class PullTickets(Counts):
         self.told += len(told)
         self.missing -= int(np.searchsorted(told, self.end) - np.searchsorted(told, self.first))
         return np.arange(start, self.handed)
-
-    def is_out(self, number: int) -> bool:
-        """Whether a ticket was ever handed out."""
-        return 0 <= number < self.handed
 
     def cells(self, numbers: Sequence[int]) -> list[tuple[int, int | None]]:
         """The arms and items of tickets of the current request, and of those announced."""
@@ -241,9 +241,6 @@ class CellTickets(Counts):
                 self.know((arm, item), value)
         return np.full(len(arms), -1)
 
-    def is_out(self, number: int) -> bool:
-        return 0 <= number < self.handed
-
     def cells(self, numbers: Sequence[int]) -> list[Cell]:
         return [self.tickets[number] for number in numbers]
 
@@ -312,15 +309,12 @@ class ArmTickets(Counts):
         numbers: list[int] = []
         while len(numbers) < k:
             self._skip_handed()
-            if not self.todo and not self._may_go_ahead:
-                break
+            if not self.todo:  # all that was asked for or announced is handed out
+                ahead = self.handed - int(self.counted.sum())
+                if self.pending >= self.workers or ahead >= SPARE * self.workers:
+                    break
             numbers.append(self._next_of(self.todo[0][0] if self.todo else self._likely()))
         return numbers
-
-    @property
-    def _may_go_ahead(self) -> bool:
-        ahead = self.handed - int(self.counted.sum())
-        return self.pending < self.workers and ahead < SPARE * self.workers
 
     def _skip_handed(self) -> None:
         """Forget what is to be handed out where it is by now."""

@@ -201,17 +201,15 @@ class RemoteStudy(Study):
         if isinstance(call, Failure):
             reason = plain_text(str(call.reason))[:10_000]
             said = {"ticket": call.ticket, "reason": reason, "kind": call.kind, "worker": call.worker}
-            stated = {} if call.reward is None else {"reward": self._value(call.ticket, call.reward)}
+            of = f"ticket {call.ticket}"
+            stated = {} if call.reward is None else {"reward": self.scale.number(call.reward, of)}
             self._post("fail", said | stated)
         elif call.tickets:
             told = [parted(reward, f"ticket {n}") for n, reward in zip(call.tickets, call.rewards, strict=True)]
-            values = [self._value(number, each.value) for number, each in zip(call.tickets, told, strict=True)]
+            values = [self.scale.number(each.value, f"ticket {n}") for n, each in zip(call.tickets, told, strict=True)]
             costs = [each.cost for each in told]
             known = {} if all(cost is None for cost in costs) else {"costs": costs}  # a service of old knows none
             self._post("tell", {"worker": call.worker, "tickets": list(call.tickets), "rewards": values, **known})
-
-    def _value(self, ticket: int, reward: Any) -> float:
-        return self.scale.number(reward, f"ticket {ticket}")
 
     def _lease(self, numbers: Sequence[int], worker: str | None, *, renew: bool) -> list[int]:
         if not numbers:
