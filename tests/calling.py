@@ -24,6 +24,7 @@ VOLATILE = {
     r"\d{4}-\d\d-\d\d \d\d:\d\d": "…",
     r"[\d.]+ rewards per second": "… rewards per second",
     r"seed \d{6,}": "seed …",
+    r'"history": \[\[.*?\]\]': '"history": [[…]]',  # looks take their time, so where they come depends on it
 }
 """What differs from one run to the next, and what stands for it."""
 

@@ -19,7 +19,6 @@ from surest.core.question import Question
 from surest.evidence.lists.bars import EachArm
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Scores
-from surest.evidence.lists.scores import differences as on_list
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
@@ -150,7 +149,9 @@ def test_on_a_list_all_pairs_share_the_level() -> None:
         Top(4, 2, weights, delta),
         EachArm(4, weights, Question("control", control=1, margin=0.2), delta),
     )
+    counted = Scores(4, weights)
     for row in scores:
+        counted.count(np.arange(4), row)
         race.count(row)
         top.count(row)
         against.count(row)
@@ -162,9 +163,7 @@ def test_on_a_list_all_pairs_share_the_level() -> None:
     ]
     for arm, status, level in found:
         assert status.differences is not None
-        for told, right in zip(
-            status.differences, on_list(arm, scores, np.full(4, 12), weights, 40.0, level), strict=True
-        ):
+        for told, right in zip(status.differences, counted.differences(arm, level), strict=True):
             assert told.tolist() == right.tolist()
 
 
