@@ -44,6 +44,11 @@ def extensions() -> list[Extension]:
 class BuildIfPossible(build_ext):
     """Treats a compiler that is missing as one that fails: what is optional is left out then."""
 
+    def finalize_options(self) -> None:
+        """Compile several modules at once: an editable install forgets the option."""
+        super().finalize_options()
+        self.parallel = os.cpu_count()
+
     def build_extension(self, ext: Extension) -> None:
         """Build one."""
         try:
@@ -63,4 +68,4 @@ built = cythonize(
 )
 for extension in built:
     extension.optional = True  # Cython does not pass this on
-setup(cmdclass={"build_ext": BuildIfPossible}, ext_modules=built, options={"build_ext": {"parallel": os.cpu_count()}})
+setup(cmdclass={"build_ext": BuildIfPossible}, ext_modules=built)
