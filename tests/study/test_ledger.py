@@ -97,3 +97,12 @@ def test_a_pass_needs_the_level_and_a_failure_delta(tmp_path: Path) -> None:
     assert booked.items_counted == alone.items_counted
     assert [row.verdict for row in Ledger(storage).rows()] == ["pass", "fail"]
     assert surest.open_study(storage, "s").status().told == 0
+
+
+@pytest.mark.parametrize("how", [{"shuffled": True}, {"target": "population"}])
+def test_a_list_that_may_grow_has_no_ledger(tmp_path: Path, how: dict[str, Any]) -> None:
+    """Each look at it would be a gate of its own, on items that counted before."""
+    scores = {f"q{i}": float(i % 2) for i in range(40)}
+    with pytest.raises(UsageError, match="a ledger requires"):
+        surest.gate(scores, scores, ledger=tmp_path / "ledger.db", **how)
+    assert not (tmp_path / "ledger.db").exists()

@@ -371,6 +371,12 @@ def _asked(
     if run and not (one or two):
         raise UsageError(f"{next(iter(run))} applies to functions only; these are scores")
     keep = shuffled or target == "population"
+    if (
+        ledger is not None and keep
+    ):  # such a list may grow: each look at it would be a gate of its own, on the same items
+        raise UsageError(
+            "a ledger requires a list of items in an order that a seed draws, not shuffled or a population"
+        )
     if seed is None and not keep and not pair.drawn:
         if one or two:
             seed = secrets.randbits(32)  # nothing has to stay the same from call to call
