@@ -7,6 +7,7 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Callable, Iterable
+from typing import Any
 
 UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 """Characters that change the direction of text, and two that XML does not allow."""
@@ -52,6 +53,20 @@ def in_json(text: str) -> str:
     return "".join(
         c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] if c != "\x7f" else "\\u007f" for c in text
     )
+
+
+def plain_data(value: Any) -> Any:
+    """Data as JSON can have it: None for NaN and infinity, which it does not know, and lists for arrays.
+
+    >>> plain_data({"a": (1.5, math.inf)})
+    {'a': [1.5, None]}
+    """
+    if isinstance(value, dict):
+        return {name: plain_data(part) for name, part in value.items()}
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, list | tuple):
+        return [*map(plain_data, value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def in_markdown(text: str) -> str:

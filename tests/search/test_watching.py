@@ -16,6 +16,7 @@ import surest
 from surest.arms.finite import bernoulli
 from surest.core.scale import Scale
 from surest.errors import UsageError
+from surest.report.live import screen
 from surest.report.terminal import View
 from surest.search.executor import LOOK
 
@@ -54,7 +55,7 @@ def test_the_live_view_fits_a_narrow_terminal_and_moves() -> None:
         now[0] += 1.0
         status = running.request.status()
         console = Console(file=io.StringIO(), width=80, color_system=None)
-        console.print(view.screen(running, status))
+        console.print(screen(view, running, status))
         shown.append(console.file.getvalue())
 
     surest.identify(bernoulli([0.6] + [0.4] * 19, list(labels)), seed=1, bounds=(0, 100), on_request=look)
@@ -137,11 +138,11 @@ def test_the_clock_of_the_live_view_goes_on_while_an_arm_runs() -> None:
     view, drawn = View(("a", "b"), Scale(), clock=lambda: now[0], items=True), []
 
     def look(running: object) -> None:
-        screen = view.screen(running, None)
+        shown = screen(view, running, None)
         for seconds in (1.0, 42.0):
             now[0] = seconds
             console = Console(file=io.StringIO(), width=80, color_system=None)
-            console.print(screen)
+            console.print(shown)
             drawn.append(console.file.getvalue())
         raise surest.Stop
 

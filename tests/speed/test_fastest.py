@@ -17,13 +17,13 @@ from syrupy.assertion import SnapshotAssertion
 
 import surest
 from calling import Run, transcript
-from surest.cli.streams import plain
 from surest.errors import EvaluationError, Stop, UsageError
 from surest.speed.evidence import EARLY, PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
 from surest.speed.procedure import Block
 from surest.speed.result import Timings, comparisons, table, verdict
 from surest.speed.timing import Run as Timed
 from surest.speed.timing import Stopwatch
+from surest.text import plain_data
 from waiting import until
 
 
@@ -153,7 +153,7 @@ def test_a_hook_may_stop_it_even_before_anything_counts(blocks: int) -> None:
     timings = found({"a": 1.0, "b": 1.5}, on_block=stop)
     assert (timings.certified, timings.answer.reason, timings.best) == (False, "enough", "a")
     assert [len(command.times) for command in timings.commands] == [blocks] * 2
-    json.dumps(plain(timings.to_dict()), allow_nan=False)
+    json.dumps(plain_data(timings.to_dict()), allow_nan=False)
     if blocks == 0:
         assert comparisons(timings) == []
         assert table(timings)[1][0][1:7] == ["– ± –", "– … –", "–", "–", "0", "1.00"]

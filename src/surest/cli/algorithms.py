@@ -3,14 +3,11 @@
 from dataclasses import replace
 
 import click
-from rich.padding import Padding
-from rich.text import Text
 
 from surest.algorithms import all_entries
 from surest.algorithms.tally import ENTRY as TALLY
-from surest.cli.console import Output
 from surest.cli.settings import option
-from surest.cli.streams import print_json
+from surest.cli.streams import print_json, say
 
 ASKED = {
     "top": "the m best arms",
@@ -34,14 +31,13 @@ def algorithms(as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    console = Output(highlight=False)
     for row, entry in zip(rows, entries, strict=True):
         goal = "best or ε-optimal arm" if row["goal"] == "either" else row["goal"]
         goal = goal if "best" in entry.answers else ASKED[entry.answers[0]]
-        console.print(Text(str(row["name"]), style="bold") + Text(f"  {goal}, {row['standing']}", style="dim"))
-        console.print(Padding(Text(f"{row['summary']} ({row['reference']})"), (0, 0, 0, 4)))
-    console.print("\n--option NAME=VALUE:", style="bold")
+        say(f"{entry.name}  {goal}, {entry.standing}", bold=entry.name)
+        say(f"{entry.summary} ({entry.reference})", wrap=True, indent="    ")
+    say("\n--option NAME=VALUE:", bold="--option NAME=VALUE:")
     for entry in entries:
         for name, (kind, meaning) in (entry.options or {}).items():
             if kind != "Constants":  # which a command line cannot write
-                console.print(Text(f"{entry.name}: {name}, {meaning}"))
+                say(f"{entry.name}: {name}, {meaning}", wrap=True)

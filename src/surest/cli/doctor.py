@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from surest import __version__
-from surest.cli.settings import option
+from surest.cli.settings import json_option
 from surest.cli.streams import print_json, say
 from surest.masking import masked
 
@@ -38,7 +38,7 @@ PLAIN = (
 
 
 @click.command()
-@option("--json as_json", "Print one JSON object.")
+@json_option
 def doctor(as_json: bool) -> int:
     """Show what is installed, whether kernels are compiled, and which folders are writable.
 

@@ -15,6 +15,7 @@ from surest.cli.settings import (
     columns_given,
     decision_option,
     fraction,
+    json_option,
     option,
     problem_options,
     refuse,
@@ -27,6 +28,7 @@ from surest.errors import UsageError
 from surest.result.gate import Gate
 from surest.search.gate import gate as judged
 from surest.text import counted
+from surest.writing import written
 
 STATUS = {"pass": 0, "fail": 4, "undecided": 3}
 HEEDED_BY_SPEED = {"files", "margin", "delta", "seed", "markdown", "speed", "by", "max_runs", "as_json"}
@@ -74,7 +76,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @option("--by", "With --speed: the time that decides.", type=click.Choice(["wall", "cpu"]), default="wall")
 @option("--max-runs", "With --speed: at most N runs.  [default: 315]", "N", type=click.IntRange(1))
 @decision_option
-@option("--json as_json", "Print one JSON object.")
+@json_option
 def gate(**given: Any) -> int:
     """Decide whether a candidate is worse than a baseline by more than a margin.
 
@@ -98,20 +100,21 @@ def gate(**given: Any) -> int:
     if given["study"] is None:
         refuse("this", "storage", only="--study NAME")
     found = judged(*_sides(given), **_settings(given))
-    written = write_decision(found, given["decision"])
+    decision = write_decision(found, given["decision"])
     for path, text in ((given["markdown"], Gate.to_markdown), (given["flips"], flips_csv)):
         if path is not None:
-            _write(text(found), path)
+            with written(path) as place:
+                place.write_text(text(found), encoding="utf-8", errors="replace")
     cells = found.wanted[: given["suggest"]]
     if given["as_json"]:
         more = {} if given["suggest"] is None else {"next": [list(cell) for cell in cells]}
-        print_json({**found.to_dict(), **more, **({} if written is None else {"decision": written})})
+        print_json({**found.to_dict(), **more, **({} if decision is None else {"decision": decision})})
     elif given["suggest"] is not None and found.verdict == "undecided":
         say(as_csv(("arm", "item"), cells).rstrip("\n"))
     else:
         say(str(found))
-        if written is not None:
-            say(f"Check this yourself: {written['check']}")
+        if decision is not None:
+            say(f"Check this yourself: {decision['check']}")
     for note in () if given["as_json"] else found.notes:
         say(f"surest: {note}", err=True)
     return STATUS[found.verdict]
@@ -171,10 +174,3 @@ def _show(given: Mapping[str, Any]) -> int:
     share = f" Of gates that pass, an expected share of at most {rows[0].delta:g} is wrong." if rows else ""
     say(f"{counted(len(rows), 'gate')}, {passes} passed.{share}")
     return 0
-
-
-def _write(text: str, path: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None

@@ -3,12 +3,9 @@
 import math
 from collections.abc import Mapping
 
-from rich.text import Text
-
-from surest.cli.console import Output
-from surest.cli.output import warn
+from surest.cli.output import say_table, say_verdict, warn
 from surest.cli.streams import say
-from surest.report.terminal import arm_table, emphasised, progress_words
+from surest.report.terminal import progress_words
 from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.questions import chosen_names, leading
@@ -19,47 +16,41 @@ from surest.text import at_most, counted, guessed, ordinal, seconds_words
 
 def show_verdict(found: Result, decision: Mapping[str, str] | None = None) -> None:
     """The verdict, what happened to evaluations, and how to check the decision that was written."""
-    console = Output(highlight=False)
-    console.print(emphasised(found))
+    say_verdict(found)
     if lead_words(found):
-        console.print(Text(lead_words(found)))
+        say(lead_words(found), wrap=True)
     if found.cost is not None:
-        console.print(Text(cost(found)))
-    warn(console, found)
-    console.print(Text(health_line(found.health or {})))
+        say(cost(found), wrap=True)
+    warn(found)
+    say(health_line(found.health or {}), wrap=True)
     if decision is not None:
         say(f"Check this yourself: {decision['check']}")
 
 
 def show(progress: Progress, paused: bool = False) -> None:
     """A study at a glance."""
-    found, console = progress.result, Output(highlight=False)
-    console.print(_headline(progress, "Paused" if paused else "Running"))
-    if paused and not progress.finished:
-        console.print(Text("No tickets are handed out until 'surest study resume'."))
-    console.print(Text(f"{progress_words(progress)}{spent_words(found).replace(',', ';', 1)}."))
-    console.print(Text(_how_sure(progress)))
-    console.print(Text(_how_long(progress)))
-    warn(console, found)
-    console.print()
-    console.print(arm_table(found.arms))
-    console.print(Text(f"\n{health_line(progress.health)}"))
-    console.print(
-        Text(f"algorithm {found.algorithm} ({found.standing}), δ = {found.delta:g}, seed {found.seed}", style="dim")
-    )
-
-
-def _headline(progress: Progress, state: str) -> Text:
-    if progress.finished:
-        return emphasised(progress.result)
-    if progress.result.pulls == 0:
-        return Text(f"{state}. No arm leads yet: the algorithm's first request is not answered.")
     found = progress.result
-    if found.verdicts is not None:
-        return Text(f"{state}. ") + Text(verdict(found).partition("). ")[2])
-    leads, name = Text(f"{state}. {leading(found)}"), chosen_names(found)
-    leads.highlight_words([name], "bold")
-    return leads
+    if progress.finished:
+        say_verdict(found)
+    else:
+        say(f"{'Paused' if paused else 'Running'}. {_so_far(found)}", wrap=True, bold=chosen_names(found))
+    if paused and not progress.finished:
+        say("No tickets are handed out until 'surest study resume'.", wrap=True)
+    say(f"{progress_words(progress)}{spent_words(found).replace(',', ';', 1)}.", wrap=True)
+    say(_how_sure(progress), wrap=True)
+    say(_how_long(progress), wrap=True)
+    warn(found)
+    say("")
+    say_table(str(found.arms))
+    say(f"\n{health_line(progress.health)}", wrap=True)
+    about = f"algorithm {found.algorithm} ({found.standing}), δ = {found.delta:g}, seed {found.seed}"
+    say(about, wrap=True, dim=True)
+
+
+def _so_far(found: Result) -> str:
+    if found.pulls == 0:
+        return "No arm leads yet: the algorithm's first request is not answered."
+    return leading(found) if found.verdicts is None else verdict(found).partition("). ")[2]
 
 
 def _how_sure(progress: Progress) -> str:

@@ -5,19 +5,19 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from rich.text import Text
 
 from surest.cli import SIGNALLED
-from surest.cli.console import Output
 from surest.cli.settings import check_decision, refuse, settings_given, write_decision
-from surest.cli.streams import print_json
+from surest.cli.streams import print_json, say
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import Scale, checked_scale
-from surest.report.terminal import arm_table, emphasised, next_table, wins_table
 from surest.result.data import Result
 from surest.result.duels import wins_note
+from surest.result.questions import chosen_names
+from surest.result.table import aligned
 from surest.result.words import after_verdict, cost, health_line, verdict
-from surest.text import shell_line
+from surest.text import count, shell_line, visible
+from surest.writing import check_place
 
 
 def check_drawn(given: Mapping[str, Any]) -> bool:
@@ -27,9 +27,7 @@ def check_drawn(given: Mapping[str, Any]) -> bool:
 
         plots.checked_path(given["picture"])
     if given["page"] is not None:
-        from surest.report.report import checked_form
-
-        checked_form(given["page"])
+        check_place(given["page"], "report")
     return bool(given["as_json"] or given["picture"] or given["page"])
 
 
@@ -72,30 +70,49 @@ def show_result(
         facts = facts if decision is None else {**facts, "decision": decision}
         print_json({**result.to_dict(), **facts, "command": again})
         return status
-    console = Output(highlight=False)
-    console.print(emphasised(result))
+    say_verdict(result)
     for line in after_verdict(result):
         if "rows" not in facts or line != cost(result):
-            console.print(Text(line))
-    warn(console, result)
+            say(line, wrap=True)
+    warn(result)
     for line in lines:
-        console.print(Text(line))
+        say(line, wrap=True)
     if suggestions:
-        console.print(next_table(suggestions, len(result.wanted)))
-    console.print()
-    console.print(arm_table(result.arms))
+        say_next(suggestions, len(result.wanted))
+    say("")
+    say_table(str(result.arms))
     if result.duels is not None and result.pulls:
-        console.print()
-        console.print(wins_table(result))
-        console.print(Text(wins_note(result), style="dim"))
+        from surest.cli.console import Output
+        from surest.report.live import wins_table
+
+        say("")
+        Output().print(wins_table(result))
+        say(wins_note(result), wrap=True, dim=True)
     if result.health is not None:
-        console.print(Text(f"\n{health_line(result.health)}"))
-    console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
+        say(f"\n{health_line(result.health)}", wrap=True)
+    say(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", wrap=True, dim=True)
     if given["page"] is not None:
-        console.print(Text(f"\nOpen {given['page']} to look at it."), soft_wrap=True)
+        say(f"\nOpen {given['page']} to look at it.")
     if decision is not None:
-        console.print(Text(f"\nCheck this yourself: {decision['check']}"), soft_wrap=True)
+        say(f"\nCheck this yourself: {decision['check']}")
     return status
+
+
+def say_verdict(result: Result) -> None:
+    """The verdict, with the arms in bold and a missing guarantee in yellow."""
+    say(verdict(result), wrap=True, bold=chosen_names(result), fg=None if result.certified else "yellow")
+
+
+def say_table(text: str) -> None:
+    """A table, its head in bold."""
+    say(text, bold=text.partition("\n")[0])
+
+
+def say_next(suggestions: Sequence[Mapping[str, Any]], arms: int) -> None:
+    """The arms to evaluate next, and how often; of so many `arms` in all."""
+    rows = [[visible(suggestion["arm"]), count(suggestion["times"])] for suggestion in suggestions]
+    more = [f"… {arms - len(rows):,} more"] if arms > len(rows) else []
+    say_table("\n".join([*aligned([["run next", "times"], *rows], right={"times"}), *more]))
 
 
 LEFT_OUT = ("as_json", "quiet", "picture", "page", "decision", "study", "storage", "follow")
@@ -137,7 +154,7 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
     return shell_line(words)
 
 
-def warn(console: Output, found: Result) -> None:
+def warn(found: Any) -> None:
     """What to tell the user beyond the verdict."""
     for warning in found.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
+        say(f"Warning: {warning}", wrap=True, fg="yellow")

@@ -5,9 +5,16 @@ from typing import Any
 
 import click
 
-from surest.cli.console import Output
-from surest.cli.settings import FRESH, column_options, columns_given, option, problem_options, settings_given
-from surest.cli.streams import print_json
+from surest.cli.settings import (
+    FRESH,
+    column_options,
+    columns_given,
+    json_option,
+    option,
+    problem_options,
+    settings_given,
+)
+from surest.cli.streams import print_json, say
 from surest.search.plan import plan as planned
 from surest.study.study import open_study
 
@@ -29,7 +36,7 @@ from surest.study.study import open_study
 @option("--seconds", "Time limit; at least 20 runs are made.", type=float, default=15.0, show_default=True)
 @option("--storage", "Storage of SOURCE, if it is a study.", "URL")
 @option("--plot", "Draw evaluations against the gap, into a .png, .svg or .pdf file.", "FILE")
-@option("--json as_json", "Print one JSON object.")
+@json_option
 @column_options("arm", "item", "value")
 @problem_options(*FRESH)
 def plan(source: str | None, **params: Any) -> None:
@@ -58,4 +65,4 @@ def plan(source: str | None, **params: Any) -> None:
 
         checked_path(path)
         found.plot().get_figure(root=True).savefig(path)  # type: ignore[union-attr]
-    print_json(found.to_dict()) if as_json else Output(highlight=False).print(str(found), soft_wrap=True)
+    print_json(found.to_dict()) if as_json else say(str(found))

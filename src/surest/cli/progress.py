@@ -10,10 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-from rich.live import Live
-
 from surest.cli import Terminated
-from surest.cli.console import Output
 from surest.cli.streams import say
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
@@ -40,10 +37,15 @@ class Screen:
         self, labels: tuple[Any, ...], scale: Scale, *, quiet: bool, kept: bool = False, items: bool = False
     ) -> None:
         self.view, self.kept = View(labels, scale, items=items), kept
-        live = sys.stderr.isatty() and not quiet
-        # Between two looks a thread draws the last one again, with the time that has passed since.
-        self.live = Live(console=Output(stderr=True), transient=True, refresh_per_second=TICKS) if live else None
-        self.looks = None if quiet else Looks(self.show, every=EVERY if live else EVERY_LINE)
+        self.live: Any = None
+        if sys.stderr.isatty() and not quiet:
+            from rich.live import Live
+
+            from surest.cli.console import Output
+
+            # Between two looks a thread draws the last one again, with the time that has passed since.
+            self.live = Live(console=Output(stderr=True), transient=True, refresh_per_second=TICKS)
+        self.looks = None if quiet else Looks(self.show, every=EVERY_LINE if self.live is None else EVERY)
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""
         self._in_arm = False
@@ -125,7 +127,9 @@ class Screen:
     def show(self, running: Running[Answer], status: Status | None) -> None:
         """Show the state of the run."""
         if self.live is not None:
-            self.live.update(self.view.screen(running, status), refresh=True)
+            from surest.report.live import screen
+
+            self.live.update(screen(self.view, running, status), refresh=True)
             return
         say(self.view.line(running, status), err=True)
         if self.looks is not None:

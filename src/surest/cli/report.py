@@ -11,9 +11,10 @@ from surest.cli.streams import say
 from surest.cli.study import algorithm_option, storage_option
 from surest.errors import SourceError, UsageError
 from surest.report.page import Report
-from surest.report.report import checked_form, read_report, report_of_study, write_report
+from surest.report.report import read_report, report_of_study, write_report
 from surest.result.words import verdict
 from surest.study.study import open_study
+from surest.writing import check_place
 
 
 @click.command()
@@ -27,7 +28,7 @@ def report(context: click.Context, subject: str, output: str, algorithm: str | N
 
     RESULT is a file, or - for standard input. Anything else is the name of a study; with --storage, it always is.
     """
-    checked_form(output)
+    check_place(output, "report")
     named = context.get_parameter_source("storage") is ParameterSource.COMMANDLINE
     is_file = not named and (subject == "-" or Path(subject).is_file())
     found = _from_file(subject) if is_file else _from_study(subject, storage, algorithm, named)

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import click
@@ -14,6 +13,7 @@ from surest.core.problem import DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import UsageError
 from surest.text import shell_line
+from surest.writing import check_place
 
 Function = Callable[..., Any]
 
@@ -61,6 +61,7 @@ def whole_budget(budget: float | None) -> int | None:
     return int(budget)
 
 
+json_option = option("--json as_json", "Print one JSON object.")
 option_option = option(
     "--option options",
     "An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
@@ -107,7 +108,7 @@ search_options = several(
     option("--plot picture", "Draw the result: .png, .svg or .pdf.", "FILE"),
     option("--report page", "Write a report on the result: .html, .md or .json.", "FILE"),
     decision_option,
-    option("--json as_json", "Print one JSON object."),
+    json_option,
     option("--quiet", "Show no progress."),
 )
 """How a search is run, kept and shown."""
@@ -138,8 +139,7 @@ def check_decision(path: str | None, algorithm: Any = None) -> None:
     """Refuse, before any work is done, a file that cannot be written, and an algorithm whose decisions nobody can check."""
     if path is None:
         return
-    if not Path(path).resolve().parent.is_dir():
-        raise UsageError(f"there is no folder {Path(path).parent} to write {path} to")
+    check_place(path)
     if algorithm is not None:
         from surest.decision.write import check_algorithm
 

@@ -4,9 +4,10 @@ import codecs
 import errno
 import io
 import json
-import math
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from surest.errors import SurestError
-from surest.text import in_json, visible
+from surest.text import in_json, plain_data, visible
 
 LOOKALIKES = {
     **{"δ": "delta", "ε": "epsilon", "σ": "sigma", "Δ": "Delta", "≤": "<=", "≥": ">=", "≈": "~", "∞": "inf"},
@@ -41,33 +42,34 @@ def shown(text: str, encoding: str = "utf-8") -> str:
     return "".join(c if _can_encode(c, encoding) else LOOKALIKES.get(c, c) for c in text)
 
 
-def say(text: str, err: bool = False) -> None:
+def say(text: str, err: bool = False, *, wrap: bool = False, indent: str = "", bold: str = "", **style: Any) -> None:
     """Print lines for people, on standard error with ``err``: control characters in them are shown as a mark.
+
+    With `wrap` long lines are broken between words. On a terminal the text has a style, such as ``fg="yellow"``, up to a part of
+    it that is `bold`, where there is one.
 
     >>> say("arm \x1b[31m")
     arm \ufffd[31m
     """
     stream = sys.stderr if err else sys.stdout
-    click.echo(shown(text, getattr(stream, "encoding", None) or "utf-8"), err=err)
+    text = shown(text, getattr(stream, "encoding", None) or "utf-8")
+    if wrap:
+        how: dict[str, Any] = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
+        width = shutil.get_terminal_size().columns
+        text = "\n".join("\n".join(textwrap.wrap(line, width, **how)) for line in text.split("\n"))
+    before, part, after = text.partition(bold) if bold else (text, "", "")
+    parts = [click.style(before, **style) if style else before, click.style(part, bold=True) if part else "", after]
+    click.echo("".join(parts), err=err, color=False if "NO_COLOR" in os.environ else None)
 
 
 def print_json(data: Any) -> None:
     """One JSON object on a line of standard output: what the encoding lacks or nobody sees is escaped as JSON does."""
-    data = plain(data)
+    data = plain_data(data)
     text = in_json(json.dumps(data, ensure_ascii=False, allow_nan=False))
     if not _can_encode(text, sys.stdout.encoding or "utf-8"):
         text = json.dumps(data, allow_nan=False)
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-def plain(value: Any) -> Any:
-    """NaN and infinity as null, which JSON knows."""
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

@@ -6,13 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from surest.core.problem import Problem
 from surest.core.protocol import Pull
 from surest.errors import UsageError
 from surest.result.data import EvaluationEvent
+from surest.writing import written
 from surest_verify import sentence
 
 
@@ -68,10 +68,8 @@ class Chain:
         data = b"".join(self.lines)
         if str(path).endswith(".gz"):
             data = gzip.compress(data, mtime=0)
-        try:
-            Path(path).write_bytes(data)
-        except OSError as error:
-            raise UsageError(f"the decision cannot be written to {path}: {error.strerror}") from None
+        with written(path) as place:
+            place.write_bytes(data)
         return self.known_by
 
 

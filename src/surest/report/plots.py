@@ -15,6 +15,7 @@ from surest.result.differences import DrawnLeads, leads_of, overlap_note
 from surest.result.duels import score_text, wins_of
 from surest.result.table import ArmTable
 from surest.text import count, shortened, visible
+from surest.writing import check_place, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from surest.search.plan import Plan
 
-SUFFIXES = ("png", "svg", "pdf")
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette for all kinds of colour vision; the leader also has a marker of its own."""
 MOST = 30
@@ -95,18 +95,13 @@ def save(path: str | Path, result: Result, title: str = "") -> None:
     """Write `figure` to a file in the format of its suffix."""
     checked_path(path)
     picture = figure(result, title)
-    try:
+    with written(path):
         picture.savefig(path, dpi=150)
-    except OSError as error:
-        raise UsageError(f"the picture cannot be written to {path}: {error.strerror or error}") from None
 
 
 def checked_path(path: str | Path) -> None:
     """Refuse a path that cannot be written, before the search and not after it."""
-    if Path(path).suffix.lower().removeprefix(".") not in SUFFIXES:
-        raise UsageError(f"{path}: a picture's name ends in .png, .svg or .pdf")
-    if not Path(path).resolve().parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the picture to")
+    check_place(path, "picture")
     _pyplot()
 
 

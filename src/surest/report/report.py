@@ -19,8 +19,8 @@ from surest.study.log import times_told
 from surest.study.outcome import additions_of, last_failures_of
 from surest.study.study import Study
 from surest.text import counted, shell_line
+from surest.writing import check_place, written
 
-SUFFIXES = ("html", "md", "json")
 DECISION = "decision.jsonl.gz"
 MOST_ARMS_NAMED = 1000
 """Arms up to which the page of a study has the command that creates it again."""
@@ -168,24 +168,12 @@ def command_words(settings: Mapping[str, Any]) -> list[str]:
 
 def write_report(report: Report, path: str | Path) -> None:
     """Write a report as .html, .md or .json, by the suffix of the file."""
-    forms = {"html": to_html, "md": to_markdown, "json": to_json}
+    check_place(path, "report")
+    forms = {".html": to_html, ".md": to_markdown, ".json": to_json}
     dated = report if report.made is not None else replace(report, made=time.time())
-    text = forms[checked_form(path)](dated)
-    try:
-        # A lone surrogate in a label must not keep the rest from being written.
-        Path(path).write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"the report cannot be written to {path}: {error.strerror or error}") from None
-
-
-def checked_form(path: str | Path) -> str:
-    """The format by a file's suffix; refused before any work if it cannot be written."""
-    form = Path(path).suffix.lower().removeprefix(".")
-    if form not in SUFFIXES:
-        raise UsageError(f"{path}: a report's name ends in .html, .md or .json")
-    if not Path(path).resolve().parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the report to")
-    return form
+    text = forms[Path(path).suffix.lower()](dated)
+    with written(path) as place:  # a lone surrogate in a label must not keep the rest from being written
+        place.write_text(text, encoding="utf-8", errors="replace")
 
 
 def to_json(report: Report) -> str:

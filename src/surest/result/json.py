@@ -17,6 +17,7 @@ from surest.result.lead import Lead
 from surest.result.listed import Gaps, Listed
 from surest.result.questions import WORDS, verdict_words
 from surest.result.words import KNOWN
+from surest.text import plain_data
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Items = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
@@ -152,7 +153,7 @@ def to_dict(result: Result) -> dict[str, Any]:
         on_pulls = ("pulls", "pulls_per_arm", "rounds", "nominees")
         stated = {name: value for name, value in stated.items() if name not in on_pulls} | _of_list(result, listed)
     data, rare = first | settings | stated, RARE | ({"cost_of_all"} if result.cost is None else set())
-    plain: dict[str, Any] = _plain({name: v for name, v in data.items() if v is not None or name not in rare})
+    plain: dict[str, Any] = plain_data({name: v for name, v in data.items() if v is not None or name not in rare})
     return plain
 
 
@@ -237,17 +238,6 @@ def _duels(result: Result, duels: Duels) -> dict[str, Any]:
 
 def _texts(labels: Sequence[Any] | None) -> list[str] | None:
     return None if labels is None else [*map(str, labels)]
-
-
-def _plain(value: Any) -> Any:
-    """Plain data, with None for NaN and infinity, which JSON does not know."""
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [*map(_plain, value)]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def from_json(raw: Any, source: str) -> Result:

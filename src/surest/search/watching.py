@@ -59,7 +59,7 @@ def watching(
     """
     view = None
     if progress in (None, True) and ("ipykernel" in sys.modules or sys.stderr.isatty()):
-        live = import_module("surest.report.terminal")  # found when asked: nobody else needs a screen
+        live = import_module("surest.report.live")  # found when asked: nobody else needs a screen
         view = live.shown_live(labels, scale, items, ticks)
     return Watch(*hooks, progress if callable(progress) else None, view=view)
 

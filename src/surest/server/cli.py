@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from surest.cli.settings import option
 from surest.cli.study import say, stored_in
 from surest.errors import UsageError
 
@@ -21,13 +22,13 @@ def tokens_file() -> Path:
     return Path(base).expanduser() / "surest" / "tokens.json"
 
 
-tokens_option = click.option(
+tokens_option = option(
     "--tokens",
+    "Where tokens are kept, as digests. [default: ~/.config/surest/tokens.json]",
+    "FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
     envvar=TOKENS,
     show_envvar=True,
-    help="Where tokens are kept, as digests. [default: ~/.config/surest/tokens.json]",
 )
 
 
@@ -62,26 +63,19 @@ def in_thread(function: Callable[[], None]) -> None:
 
 @click.group(invoke_without_command=True)
 @stored_in("sqlite:///FILE or postgresql://USER@HOST/NAME.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@option("--host", "The address to listen on.", default="127.0.0.1", show_default=True)
+@option("--port", "0 takes a free one.", default=8080, show_default=True, type=click.IntRange(0, 65535))
 @tokens_option
-@click.option(
-    "--proxy",
-    "proxies",
+@option(
+    "--proxy proxies",
+    "A proxy in front, such as 127.0.0.1 or 10.0.0.0/8: its X-Forwarded-For and -Proto are believed. May be repeated.",
+    "ADDRESS",
     multiple=True,
-    metavar="ADDRESS",
-    help="A proxy in front, such as 127.0.0.1 or 10.0.0.0/8: its X-Forwarded-For and -Proto are believed. May be repeated.",
 )
-@click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
+@option("--quiet", "Log warnings and errors only.")
 @click.pass_context
 def serve(
-    ctx: click.Context,
-    storage: str,
-    host: str,
-    port: int,
-    tokens: Path | None,
-    proxies: tuple[str, ...],
-    quiet: bool,
+    ctx: click.Context, storage: str, host: str, port: int, tokens: Path | None, proxies: tuple[str, ...], quiet: bool
 ) -> int | None:
     """Serve the studies of a database over HTTP: pages for people, JSON for workers in any language.
 
@@ -124,16 +118,16 @@ def serve(
 
 @serve.command(short_help="Make, list or revoke tokens.")
 @click.argument("name", required=False)
-@click.option(
+@option(
     "--role",
+    "What its holder may do. Each role may do what those before it may.",
     type=click.Choice(["look", "work", "administer"]),
     default="work",
     show_default=True,
-    help="What its holder may do. Each role may do what those before it may.",
 )
-@click.option("--revoke", is_flag=True, help="Revoke the token instead.")
+@option("--revoke", "Revoke the token instead.")
 @tokens_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json as_json", "Print JSON.")
 def token(name: str | None, role: Any, revoke: bool, tokens: Path | None, as_json: bool) -> int:
     """Make a token called NAME; without a name, list all tokens.
 

@@ -3,88 +3,62 @@
 import json
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
 from surest.cli import SIGNALLED
-from surest.cli.settings import fraction
-from surest.cli.streams import plain, print_json, say
-from surest.errors import Stop, UsageError
+from surest.cli.gate import STATUS
+from surest.cli.settings import fraction, json_option, option
+from surest.cli.streams import print_json, say
+from surest.errors import Stop
 from surest.speed.result import Timings, markdown
+from surest.text import plain_data
+from surest.writing import check_place, written
+
+BY = ("wall", "cpu")
 
 
 @click.command()
 @click.argument("commands", nargs=-1, required=True, metavar="COMMAND COMMAND...")
-@click.option(
-    "--delta", type=float, default=0.05, show_default=True, metavar="P", help="Allowed probability of a wrong verdict."
-)
-@click.option(
+@option("--delta", "Allowed probability of a wrong verdict.", "P", type=float, default=0.05, show_default=True)
+@option(
     "--tolerance",
+    "Commands that differ by no more than this count as equal: 2% or 0.02.",
+    "T",
     type=fraction,
     default="2%",
     show_default=True,
-    metavar="T",
-    help="Commands that differ by no more than this count as equal: 2% or 0.02.",
 )
-@click.option(
-    "-w",
-    "--warmup",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Untimed runs of each command before it begins.",
-)
-@click.option(
-    "-m",
-    "--min-runs",
+@option("-w --warmup", "Untimed runs of each command before it begins.", "N", type=click.IntRange(0), default=0)
+@option(
+    "-m --min-runs",
+    "Minimum runs of a command, including 5 that do not count.",
+    "N",
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    metavar="N",
-    help="Minimum runs of a command, including 5 that do not count.",
 )
-@click.option(
-    "-M",
-    "--max-runs",
-    type=click.IntRange(1),
-    metavar="N",
-    help="At most this many runs of a command.  [default: no limit]",
+@option("-M --max-runs", "At most this many runs of a command.  [default: no limit]", "N", type=click.IntRange(1))
+@option("-r --runs", "Exactly this many runs of each command.", "N", type=click.IntRange(1))
+@option("-s --setup", "Run once for each command, before the first run.", "CMD", multiple=True)
+@option("-p --prepare", "Run before each run. Give it once for all commands or once for each.", "CMD", multiple=True)
+@option("-c --cleanup", "Run once for each command, after the last run.", "CMD", multiple=True)
+@option(
+    "-S --shell",
+    "What runs the commands: a shell, 'default' (sh) or 'none'. Its start is subtracted.  [default: none, or sh if a command "
+    "needs it]",
+    "SHELL",
 )
-@click.option("-r", "--runs", type=click.IntRange(1), metavar="N", help="Exactly this many runs of each command.")
-@click.option("-s", "--setup", multiple=True, metavar="CMD", help="Run once for each command, before the first run.")
-@click.option(
-    "-p",
-    "--prepare",
-    multiple=True,
-    metavar="CMD",
-    help="Run before each run. Give it once for all commands or once for each.",
-)
-@click.option("-c", "--cleanup", multiple=True, metavar="CMD", help="Run once for each command, after the last run.")
-@click.option(
-    "-S",
-    "--shell",
-    metavar="SHELL",
-    help="What runs the commands: a shell, 'default' (sh) or 'none'. Its start is subtracted.  [default: none, or sh if a "
-    "command needs it]",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["wall", "cpu"]),
-    default="wall",
-    help="The time that decides: on the clock, or user and system.",
-)
-@click.option("-N", "no_shell", is_flag=True, help="The same as --shell none.")
-@click.option("-i", "--ignore-failure", is_flag=True, help="Count runs with a nonzero exit status.")
-@click.option(
-    "-n", "--command-name", "names", multiple=True, metavar="NAME", help="A name for a command; repeat for each."
-)
-@click.option("--seed", type=click.IntRange(0), metavar="S", help="The seed of the order within blocks.")
-@click.option("--export-json", metavar="FILE", help="Write all times as hyperfine does.")
-@click.option("--export-markdown", metavar="FILE", help="Write the table as hyperfine does.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@option("--by", "The time that decides: on the clock, or user and system.", type=click.Choice(BY), default="wall")
+@option("-N no_shell", "The same as --shell none.")
+@option("-i --ignore-failure", "Count runs with a nonzero exit status.")
+@option("-n --command-name names", "A name for a command; repeat for each.", "NAME", multiple=True)
+@option("--seed", "The seed of the order within blocks.", "S", type=click.IntRange(0))
+@option("--export-json", "Write all times as hyperfine does.", "FILE")
+@option("--export-markdown", "Write the table as hyperfine does.", "FILE")
+@json_option
+@option("--quiet", "Show no progress.")
 def fastest(**given: Any) -> int:
     """Measure COMMANDs and find the fastest.
 
@@ -98,7 +72,8 @@ def fastest(**given: Any) -> int:
     from surest.speed.run import labelled
     from surest.speed.view import FastestView, show
 
-    checked_exports(given)
+    for path in filter(None, (given["export_json"], given["export_markdown"])):
+        check_place(path)
     commands = labelled(given["commands"], given["names"])
     if given["no_shell"]:
         if given["shell"] not in (None, "none"):
@@ -124,24 +99,14 @@ def fastest(**given: Any) -> int:
     return 3 if view.stopped_by is None else SIGNALLED + view.stopped_by
 
 
-def checked_exports(given: Mapping[str, Any]) -> None:
-    """Refuse files that cannot be written before anything is measured."""
-    for name in ("export_json", "export_markdown"):
-        path = given[name]
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise UsageError(f"{path} cannot be written: there is no folder {Path(path).absolute().parent}")
-
-
 def export(found: Timings, given: Mapping[str, Any]) -> None:
     """Write the files that were asked for, in the form that hyperfine gives them."""
-    data = plain({"results": [command.to_dict() for command in found.commands]})
+    data = plain_data({"results": [command.to_dict() for command in found.commands]})
     texts = {"export_json": json.dumps(data, indent=2) + "\n", "export_markdown": markdown(found)}
     for name, text in texts.items():
         if given[name] is not None:
-            try:
-                Path(given[name]).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"{given[name]} cannot be written: {error.strerror or error}") from None
+            with written(given[name]) as path:
+                path.write_text(text, encoding="utf-8")
 
 
 def judge(given: Mapping[str, Any]) -> int:
@@ -159,5 +124,6 @@ def judge(given: Mapping[str, Any]) -> int:
     else:
         say(str(found))
     if given["markdown"] is not None:
-        Path(given["markdown"]).write_text(f"{found}\n", encoding="utf-8")
-    return {"pass": 0, "fail": 4, "undecided": 3}[found.verdict]
+        with written(given["markdown"]) as path:
+            path.write_text(f"{found}\n", encoding="utf-8")
+    return STATUS[found.verdict]

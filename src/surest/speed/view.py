@@ -1,5 +1,6 @@
 """What a person sees of ``surest fastest``: progress while it measures, the verdict and a table at the end."""
 
+import shutil
 import signal
 import sys
 import time
@@ -11,16 +12,15 @@ from typing import Any
 import click
 from rich.console import Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from surest.cli import Terminated
 from surest.cli.console import Output
-from surest.cli.output import command_again
+from surest.cli.output import command_again, say_table, warn
 from surest.cli.progress import EVERY_LINE
 from surest.cli.streams import print_json, say
 from surest.errors import Stop
+from surest.report.live import facts_table
 from surest.result.table import aligned
 from surest.search.watching import handled_by
 from surest.speed.evidence import PILOT
@@ -74,12 +74,7 @@ class FastestView:
         if self.live is None:
             say(", ".join(f"{name} {value}" for name, value in facts.items()), err=True)
             return
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(style="dim", no_wrap=True)
-        grid.add_column(no_wrap=True, overflow="ellipsis")
-        for name, value in facts.items():
-            grid.add_row(name, Text(value, style="bold" if name == "leader" else ""))
-        grid.add_row("", ProgressBar(total=1.0, completed=towards, width=40))
+        grid = facts_table(facts, 1.0, towards)
         self.live.update(Group(grid, Text("Ctrl-C stops with the answer so far", style="dim")), refresh=True)
 
     def _facts(self, block: Block) -> tuple[dict[str, str], float]:
@@ -101,16 +96,13 @@ def show(found: Timings, given: Mapping[str, Any]) -> None:
     if given["as_json"]:
         print_json({**found.to_dict(), "command": command_again(click.get_current_context(), found.seed)})
         return
-    console = Output()
-    console.print(Text(verdict(found), style="bold" if found.certified else "yellow"), soft_wrap=True)
+    say(verdict(found), bold=verdict(found) if found.certified else "", fg="yellow")
     for line in comparisons(found):
-        console.print(Text(line), soft_wrap=True)
-    for warning in found.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"), soft_wrap=True)
-    console.print()
-    for k, line in enumerate(table_lines(found, console.width)):
-        console.print(Text(line, style="bold" if k == 0 else ""), soft_wrap=True)
-    console.print(Text(f"\n{claim(found)}\n{cost(found)}", style="dim"))
+        say(line)
+    warn(found)
+    say("")
+    say_table("\n".join(table_lines(found, shutil.get_terminal_size().columns)))
+    say(f"\n{claim(found)}\n{cost(found)}", wrap=True, dim=True)
 
 
 def table_lines(found: Timings, width: int) -> list[str]:

@@ -15,6 +15,7 @@ from surest.errors import UsageError
 from surest.lab.bench.record import Done
 from surest.lab.bench.run import Case
 from surest.lab.bench.tables import Row, rows_of
+from surest.writing import written
 
 MOST = 9  # algorithms in a picture; by default those with the fewest pulls
 INK, GREY = "#222222", "#8a8a8a"
@@ -61,10 +62,8 @@ def draw(done: Done, rows: Sequence[Row], kind: str, path: str | Path) -> None:
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure, in the form its name ends in."""
-    try:
+    with written(path):
         figure.savefig(path, dpi=150, metadata={"Software": None} if str(path).endswith(".png") else None)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def pulls_against_n(rows: Sequence[Row], algorithms: Sequence[str] | None = None) -> Figure:

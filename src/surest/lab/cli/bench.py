@@ -120,7 +120,10 @@ def bench(
     """
     if runs is not None and runs < 1:
         raise UsageError(f"--runs {runs}: give at least 1")
-    check_plot(plot)
+    if plot is not None:
+        from surest.report.plots import checked_path
+
+        checked_path(plot)
     tell = (lambda message: None) if quiet else (lambda message: say(f"surest: {message}", err=True))
     found = {i.key: (i, source) for source in sources for i in instances_of(source, data=data, only=only, skipped=tell)}
     names, levels = listed(algorithms), [level(text) for text in listed(deltas)] or [0.05]
@@ -158,20 +161,6 @@ def level(text: str) -> float:
         return float(text)
     except ValueError:
         raise UsageError(f"--delta {text}: not a number; give error levels such as 0.1,0.01") from None
-
-
-def check_plot(plot: str | None) -> None:
-    """Check before hours of work that the picture can be drawn after them."""
-    if plot is None:
-        return
-    if Path(plot).suffix not in (".png", ".svg", ".pdf"):
-        raise UsageError(f"--plot {plot}: the name must end in .png, .svg or .pdf")
-    if not Path(plot).absolute().parent.is_dir():
-        raise UsageError(f"--plot {plot}: there is no folder {Path(plot).parent}")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install 'surest[plot]'") from None
 
 
 def show(rows: Sequence[Row], form: str | None) -> None:

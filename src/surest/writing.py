@@ -1,0 +1,35 @@
+"""Files that are written for people: a bad place is refused before any work is done, and what goes wrong is said in a line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from surest.errors import UsageError
+
+SUFFIXES = {"report": (".html", ".md", ".json"), "picture": (".png", ".svg", ".pdf")}
+"""How the names of files end whose form that says."""
+
+
+def check_place(path: Any, what: str = "file") -> None:
+    """Refuse a path that cannot be written, and one whose suffix does not say which form it is to have.
+
+    >>> check_place("page.pdf", "report")
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: page.pdf: a report's name ends in .html, .md or .json
+    """
+    if what in SUFFIXES and Path(path).suffix.lower() not in SUFFIXES[what]:
+        *first, last = SUFFIXES[what]
+        raise UsageError(f"{path}: a {what}'s name ends in {', '.join(first)} or {last}")
+    if not Path(path).resolve().parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the {what} to")
+
+
+@contextmanager
+def written(path: Any) -> Iterator[Path]:
+    """Write a file inside; what the system says against it is a `UsageError`."""
+    try:
+        yield Path(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
