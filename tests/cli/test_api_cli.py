@@ -1,43 +1,15 @@
-"""surest identify with Python arms, bounds, pictures of progress, and Ctrl-C."""
+"""What is seen of a search while it runs, and Ctrl-C."""
 
-import json
 import os
 import pty
-import shlex
 import signal
 import subprocess
 import sys
-from functools import partial
-from pathlib import Path
 
 import pytest
 
-from calling import Run
 from surest.search.watching import Looks
-from waiting import PATIENCE, begun, line_with, until
-
-ARMS = """
-import time
-def nap():
-    open("napping", "w").close()
-    while True:
-        time.sleep(0.1)  # a signal that comes just before one long sleep is only seen after it
-sleepy = {"a": nap, "b": nap}
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "arms_of_test.py").write_text(ARMS)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path
-
-
-@pytest.fixture
-def run(run: Run) -> Run:
-    return partial(run, "identify --quiet")
-
+from waiting import PATIENCE, begun
 
 ENDLESS = ["identify", "bernoulli:0.5,0.5,0.4", "--seed", "1"]
 
@@ -57,34 +29,6 @@ def test_ctrl_c_ends_with_the_answer_so_far_and_a_pipe_gets_plain_lines(number: 
     assert "leader" in first
     assert "contenders 1, 2" in first
     assert "\x1b" not in first
-
-
-def test_ctrl_c_in_a_slow_arm_does_not_wait(folder: Path) -> None:
-    process = begun("identify", "arms_of_test.py:sleepy", "--json")
-    until((folder / "napping").exists, "an arm is called")
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, json.loads(out)["reason"]) == (130, "interrupted")
-
-
-def test_python_arms_are_kept_in_a_study_and_gone_on_with(folder: Path, run) -> None:
-    process = begun("identify", "arms_of_test.py:sleepy", "--study=s", "--seed=1")
-    until((folder / "napping").exists, "an arm is called")
-    process.send_signal(signal.SIGTERM)
-    assert line_with("waiting", process).endswith("for 1 running evaluation to finish; SIGTERM again to end it\n")
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 143
-    assert "Not decided (interrupted)" in out
-    (line,) = [line for line in err.splitlines() if line.startswith("  surest ")]
-    source = folder / "arms_of_test.py"
-    source.write_text(source.read_text() + "\n\nsleepy = {label: (lambda k=k: k) for k, label in enumerate(sleepy)}\n")
-    status, out, _ = run(*shlex.split(line)[2:], "--json")
-    found = json.loads(out)
-    assert (status, found["certified"], found["seed"]) == (0, True, 1)
-    assert sum(of_arm.get("interrupted", 0) for of_arm in found["health"].values()) == 1
-    for given in (["bernoulli:0.5,0.4"], ["arms_of_test.py:sleepy", "--vectorised"]):
-        assert run(*given, "--study=s")[0] == 2
 
 
 def test_an_output_that_nobody_reads_to_its_end_is_no_fault() -> None:

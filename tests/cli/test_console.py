@@ -105,6 +105,19 @@ def test_a_full_disk_is_said_in_a_line(what: str, unbuffered: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (">/dev/full", "cannot be written: No space left on device"),
+        (">&-", "is closed; send it to a file, or to /dev/null"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_told_by_the_command(where: str, said: str) -> None:
+    words = [sys.executable, "-m", "surest", "identify", "bernoulli:0.9,0.1", "--seed=1", "--quiet", "--json"]
+    done = subprocess.run(["sh", "-c", f'"$@" {where}', "sh", *words], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, f"surest: standard output {said}\n")
+
+
 def test_other_errors_are_not_taken_for_it() -> None:
     done = run("other")
     assert b"FileNotFoundError" in done.stderr

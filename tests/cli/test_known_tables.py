@@ -30,12 +30,10 @@ def test_a_table_that_misleads_a_search_is_answered_right() -> None:
     rng = np.random.default_rng(8)
     for _ in range(WRONG + 1):
         table = coins(rng, {"a": 0.6, "b": 0.6, "c": 0.47})
-    means = {arm: float(np.mean(list(row.values()))) for arm, row in table.items()}
-    best = max(means, key=means.__getitem__)
+    best = max(table, key=lambda arm: sum(table[arm].values()))
     assert surest.evaluate(table, simulate=True).best != best
     result = surest.evaluate(table)
-    assert (result.best, result.exact, result.reason) == (best, True, "exact: all scores known")
-    assert dict(zip(result.labels, result.means.tolist(), strict=True)) == pytest.approx(means, abs=1e-12)
+    assert (result.best, result.exact) == (best, True)
     assert f"would have ended after {result.needed} of these 900 evaluations" in str(result)
     assert "with a wrong answer, which happens with probability at most 0.05." in str(result)
     assert result.to_dict()["needed_wrong"] is True
@@ -94,40 +92,29 @@ def test_a_population_has_the_verdict_that_is_told_beside_that_on_the_list() -> 
     assert surest.evaluate(table, weights=[1.0, 2.0] * 150).population is None, "no sample of equal items"
 
 
-def test_further_items_have_their_own_verdict() -> None:
-    table = coins(np.random.default_rng(2), {"a": 0.9, "b": 0.5, "c": 0.1})
-    for question in ({}, {"top": 2}, {"above": 0.3}, {"control": "c"}):
-        result = surest.evaluate(table, **question)
-        assert result.population is not None
-        assert result.population.certified
-        assert not result.population.exact
-        assert " on further items like these" in str(result)
-        again = read_report(json.dumps(result.to_dict())).result
-        assert str(again).split("\n\n")[0] == str(result).split("\n\n")[0]
+@pytest.mark.parametrize("question", [{}, {"top": 2}, {"above": 0.3}, {"control": "c"}])
+def test_further_items_have_their_own_verdict(question: dict[str, Any]) -> None:
+    result = surest.evaluate(coins(np.random.default_rng(2), {"a": 0.9, "b": 0.5, "c": 0.1}), **question)
+    assert result.population is not None
+    assert (result.population.certified, result.population.exact) == (True, False)
+    assert " on further items like these" in str(result)
+    again = read_report(json.dumps(result.to_dict())).result
+    assert str(again).split("\n\n")[0] == str(result).split("\n\n")[0]
 
 
 def test_gaps_leave_what_is_known() -> None:
-    frame = pd.DataFrame(np.random.default_rng(5).random((50, 5)) < [0.6, 0.6, 0.5, 0.5, 0.1], columns=list("abcde"))
-    frame = frame.astype(float)
-    where = np.random.default_rng(6).permutation(250)[:35]
-    frame.values.ravel()[where] = np.nan
-    frame = pd.DataFrame(np.where(np.isin(np.arange(250), where).reshape(50, 5), np.nan, frame), columns=list("abcde"))
+    rng, missing = np.random.default_rng(5), np.random.default_rng(6).permutation(250)[:35]
+    frame = pd.DataFrame((rng.random((50, 5)) < [0.6, 0.6, 0.5, 0.5, 0.1]).astype(float), columns=list("abcde"))
+    frame = frame.mask(np.isin(np.arange(250), missing).reshape(50, 5))
     result = surest.evaluate(frame)
     np.testing.assert_allclose(result.means, frame.mean())
-    whole = frame.dropna()
     assert result.listed is not None
-    assert result.listed.gaps is not None
     gaps = result.listed.gaps
-    assert gaps.missing == 35
+    assert gaps is not None
     assert gaps.complete is not None
-    assert gaps.complete.best == whole.mean().idxmax()
-    said = str(result)
-    assert "Whatever the missing scores are, arm e cannot be the best." in said
-    assert f"{len(whole)} of the 50 items have every score." in said
-    assert "35 of 250 scores are missing." in said
-    assert "Evaluate next: " in said
+    assert (gaps.missing, gaps.complete.best) == (35, frame.dropna().mean().idxmax())
     again = read_report(json.dumps(result.to_dict())).result
-    assert str(again).split("\n\n")[0] == said.split("\n\n")[0].rpartition("\n")[0], "but for what to evaluate next"
+    assert str(again).split("\n\n")[0] == str(result).split("\n\n")[0].rpartition("\n")[0], "but what to evaluate next"
 
 
 @pytest.mark.parametrize("question", [{}, {"top": 2}, {"above": 0.5}, {"control": "1"}])

@@ -1,5 +1,6 @@
 """What results say, in full: every question, every way to end, every kind of arms."""
 
+import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -51,6 +52,13 @@ def flipped(gained: int, lost: int) -> surest.Gate:
     return surest.gate(old, [float(lost <= i < lost + gained) for i in range(1000)], 0.05)
 
 
+def timed(most: float) -> surest.Result:
+    """Times of 0.03 to 0.055, in bounds that end at `most`."""
+    rng = random.Random(3)
+    arms = {"a": lambda: rng.uniform(0.03, 0.05), "b": lambda: rng.uniform(0.035, 0.055)}
+    return identify(arms, bounds=(0, most), minimise=True, seed=1)
+
+
 RESULTS: dict[str, Callable[[], Any]] = {
     "the best": lambda: identify(bernoulli([0.8, 0.3, 0.2], ["new [x]", "old", "none"]), seed=1),
     "the only arm": lambda: identify([lambda: 1]),
@@ -72,6 +80,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "a share of those above": lambda: identify(bernoulli([0.1, 0.2]), above=0.9, error="fdr", seed=1),
     "against a control": lambda: identify(ARMS, seed=3, control="b", margin=0.05),
     "within epsilon": lambda: identify(bernoulli([0.9, 0.2]), epsilon=5.0, bounds=(0, 100), seed=1),
+    "bounds that are too wide": lambda: timed(60),
     "level arms": lambda: identify(LEVEL),
     "level with the control": lambda: identify(LEVEL, control="a", margin=0.2),
     "arms of one value": lambda: identify({"a": [0.0] * 150, "b": [0.0] * 150}, seed=1),
@@ -129,11 +138,17 @@ def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
     assert steady(f"{result}\n\n{settings}\n\n{again}\n") == snapshot
     again = read_report(to_json(Report(result))).result
     assert (list(again.chosen), again.verdicts) == ([*map(str, result.chosen)], result.verdicts)
-    assert again.problem.question == result.problem.question
+    assert (again.problem.question, again.warnings) == (result.problem.question, result.warnings)
     first = str(result).split("\nEvaluate next")[0].split("\n\n")[0]
     assert str(again).split("\n\n")[0] == first, "and again after a way through JSON"
     assert all([to_html(Report(again)), to_markdown(Report(again)), short_answer(again)])
     assert bool(result.plot(ax=Figure().subplots()).get_xlabel()) == (result.pulls > 0 and not result.duels)
+
+
+def test_bounds_that_are_too_wide_cost_no_more_than_the_warning_says() -> None:
+    wide, narrow = timed(60), timed(0.1)
+    assert (wide.best, narrow.best, len(wide.warnings), narrow.warnings) == ("a", "a", 1, ())
+    assert 100 < wide.pulls / narrow.pulls < 2400
 
 
 def test_a_report_in_markdown(snapshot: SnapshotAssertion) -> None:

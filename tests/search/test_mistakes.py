@@ -1,4 +1,4 @@
-"""What Python callers are told of their mistakes. `tests/cli/test_mistakes.py` has those of the command line."""
+"""What Python callers are told of their mistakes. `tests/cli/mistakes` has those of the command line."""
 
 import asyncio
 import math
