@@ -76,7 +76,8 @@ __all__ = sorted(["SurestError", "__version__", *_HOMES])
 
 def __getattr__(name: str) -> object:
     if name in _HOMES:
-        return getattr(_importlib.import_module(f"surest.{_HOMES[name]}"), name)
+        found = globals()[name] = getattr(_importlib.import_module(f"surest.{_HOMES[name]}"), name)
+        return found
     raise AttributeError(f"module 'surest' has no attribute {name!r}")
 
 

@@ -14,6 +14,7 @@ from surest.algorithms.entry import Option, Script, check_options
 from surest.algorithms.entry import Task as Task
 from surest.algorithms.honest import honest
 from surest.core.problem import Problem
+from surest.core.procedure import Running
 from surest.core.protocol import Answer, Procedure, checked_delta
 from surest.core.question import BEST, Question
 from surest.errors import UsageError
@@ -180,25 +181,37 @@ def start(
     return entry.start(task, **options)
 
 
-def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script = ()) -> Procedure[Answer]:
-    """Start the algorithm that a problem names, on [0, 1].
+def running_on(
+    problem: Problem, *, told: bool = False, record: bool = False, arrivals: list[Any] | None = None, script: Script = (),
+    budget: int | None = None,
+) -> Running[Answer]:  # fmt: skip
+    """The algorithm that a problem names, on its way, on [0, 1].
+
+    `told` says that whoever takes rewards says what they cost; else the run adds the prices of what it counts. A `budget` ends
+    the run of an algorithm that knows of none.
 
     >>> from surest.core.problem import problem_of
-    >>> next(start_on(problem_of(["a", "b"], algorithm="naive-best-arm"))).arms
+    >>> running_on(problem_of(["a", "b"], algorithm="naive-best-arm")).request.arms
     array([0, 1])
     """
+    entry = lookup(problem.algorithm)
     own = inspect.signature(start).parameters.keys() & problem.options.keys()
     if own:
         raise UsageError(f"{', '.join(sorted(own))} cannot be an option of an algorithm; leave it out")
     procedure = start(
-        problem.algorithm, len(problem.labels), problem.delta, epsilon=problem.epsilon / problem.scale.width,
+        entry, len(problem.labels), problem.delta, epsilon=problem.epsilon / problem.scale.width,
         budget=problem.budget, seed=problem.seed, arrivals=arrivals, items=problem.items, target=problem.target,
         spread=problem.unit_spread, script=script, question=problem.question, **problem.options,
     )  # fmt: skip
-    if problem.estimate is None:
-        return procedure
-    parts = [problem.options.get(name) for name in ("group", "weights")]
-    return honest(procedure, problem.estimate, problem.delta, problem.items, problem.target == "population", *parts)
+    if problem.estimate is not None:
+        parts = [problem.options.get(name) for name in ("group", "weights")]
+        whole = problem.target == "population"
+        procedure = honest(procedure, problem.estimate, problem.delta, problem.items, whole, *parts)
+    priced = problem.cost is not None or problem.budget_cost is not None
+    return Running(
+        procedure, len(problem.labels), budget=problem.budget if budget is None else budget, record=record, name=entry.name,
+        items=problem.items, costs=problem.spending(told=told) if priced else None, standing=entry.standing,
+    )  # fmt: skip
 
 
 def _check(entry: Entry, n: int, epsilon: float, budget: int | None) -> None:

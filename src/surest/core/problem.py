@@ -134,7 +134,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return 1.0 if self.spread is None else min(self.spread / self.scale.width, 1.0)
 
     def spending(self, *, told: bool) -> Spent:
-        """What keeps the books of costs; not `told` where a run itself adds what it counts."""
+        """What keeps the books of costs, where any are stated or told; not `told` where a run itself adds what it counts."""
         prices = None if self.cost is None else self.prices
         return Spent(len(self.labels), prices, budget=self.budget_cost, unit=self.cost_unit, told=told)
 

@@ -32,7 +32,8 @@ MOST_TICKETS = 10**8
 class Running(Generic[R]):
     """Advances a procedure reply by reply, under a budget of pulls. Every request and every reply is checked.
 
-    `name` is what messages call the procedure; `items` is the length of the list that it works on, if there is one.
+    `name` is what messages call the procedure, `standing` what is known of its guarantee; `items` is the length of the list that
+    it works on, if there is one.
 
     >>> def larger_mean(arms, times):
     ...     means = yield Pull(arms, times, Statistic.MEAN)
@@ -47,9 +48,9 @@ class Running(Generic[R]):
 
     def __init__(
         self, procedure: Procedure[R], n: int, *, budget: int | None = None, record: bool = False,
-        name: str = "(unnamed)", items: int | None = None, costs: Spent | None = None,
+        name: str = "(unnamed)", items: int | None = None, costs: Spent | None = None, standing: str = "",
     ) -> None:  # fmt: skip
-        self._procedure, self.name, self.items = procedure, name, items
+        self._procedure, self.name, self.items, self.standing = procedure, name, items, standing
         self.budget = budget
         self.costs = costs
         """What was spent on each arm; None where nothing is known of that."""

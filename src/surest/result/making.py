@@ -22,7 +22,7 @@ ENOUGH = 20
 
 
 def result_of(
-    running: Running[Answer], problem: Problem, *, standing: str, seconds: float = float("nan"),
+    running: Running[Answer], problem: Problem, *, seconds: float = float("nan"),
     history: tuple[Point, ...] = (), stopped: str | None = None, health: dict[str, dict[str, int]] | None = None,
     evaluations: int | None = None, events: Sequence[EvaluationEvent] = (),
 ) -> Result:  # fmt: skip
@@ -60,7 +60,7 @@ def result_of(
         indices=indices,
         certified=certified,
         reason=answer.reason if answer is not None else unfinished,
-        standing=standing,
+        standing=running.standing,
         pulls=running.pulls,
         rounds=running.rounds,
         seconds=seconds,

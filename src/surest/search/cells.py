@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from surest.algorithms import lookup, start_on
+from surest.algorithms import running_on
 from surest.arms.tables import Table
 from surest.core.problem import Problem, default_algorithm
 from surest.core.procedure import Running
@@ -30,9 +30,7 @@ def read_off(
     They are marked in `used`, if given: what was used is then known even where `on_request` stops the run.
 
     >>> from surest.core.problem import problem_of
-    >>> from surest.algorithms import start_on
-    >>> problem = problem_of(2, items=3, seed=1)
-    >>> running = Running(start_on(problem), 2, items=3)
+    >>> running = running_on(problem_of(2, items=3, seed=1))
     >>> read_off(running, np.array([[1.0, 1, 1], [0, 0, 0]]))
     array([[ True,  True, False],
            [ True,  True, False]])
@@ -70,11 +68,8 @@ def searched(
     problem: Problem, table: Table, units: FloatArray, hook: Hook | None = None, looks: Looks | None = None
 ) -> Result:
     """What a search finds that reads the table cell by cell, as if each had to be evaluated, up to a gap that it meets."""
-    running: Running[Answer] = Running(
-        start_on(problem), len(problem.labels), budget=problem.budget, name=lookup(problem.algorithm).name,
-        items=problem.items, costs=problem.spending(told=False),
-    )  # fmt: skip
-    stopped, used = None, np.zeros(units.shape, np.bool_)
+    running, stopped = running_on(problem), None
+    used = np.zeros(units.shape, np.bool_)
     try:
         read_off(running, units, hook, used)
     except Stop as stop:
@@ -83,9 +78,8 @@ def searched(
         stopped = "more cells needed"
     arms, places = np.nonzero(used)
     listed = listed_of(running, table.items, (arms, places, table.values[used]))
-    standing = lookup(problem.algorithm).standing
     found = result_of(
-        running, problem, standing=standing, history=() if looks is None else tuple(looks.points), stopped=stopped,
+        running, problem, history=() if looks is None else tuple(looks.points), stopped=stopped,
         evaluations=int(used.sum()),
     )  # fmt: skip
     wanted = [(problem.labels[a], table.items[i]) for a, i in missing_cells(running, units, MOST_WANTED)]

@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from surest.algorithms import NO_PULLS, lookup, start_on
+import msgspec
+
+from surest.algorithms import NO_PULLS, running_on
 from surest.algorithms.tally import ENTRY as TALLY
 from surest.arms.files import Columns
 from surest.arms.kinds import Functions, Records, Simulated, async_arms, kind_of_arms
@@ -26,7 +28,7 @@ from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import entry_of, resolved
 from surest.search.recorded import NO_MORE, feed, heeding_all, rows_of, went_on, with_batch, without_rows
 from surest.search.run import Run
-from surest.search.simulate import Calls, answer_from, simulate
+from surest.search.simulate import Calls, answer_from
 from surest.search.watching import Hook, Watch, watching
 
 Arm = Callable[..., Awaitable[Any]]
@@ -231,9 +233,7 @@ def _at_once(
 ) -> Result:  # fmt: skip
     """What functions called in this thread, or simulated arms, answer: requests as they are, without a ticket for each reward."""
     problem = problem_of(source.labels, **(resolved(asked) if "algorithm" in asked else asked))
-    priced, name = problem.cost is not None or problem.budget_cost is not None, lookup(problem.algorithm).name
-    costs = problem.spending(told=isinstance(source, Functions)) if priced else None
-    book = Running(start_on(problem), len(source.labels), budget=problem.budget, record=record, name=name, costs=costs)
+    book = running_on(problem, told=isinstance(source, Functions), record=record)
     calls: Calls | None = None
     bandit: Any = source.bandit(problem.seed) if isinstance(source, Simulated) else None
     if isinstance(source, Functions):
@@ -251,7 +251,9 @@ def judge_totals(totals: Totals, **settings: Any) -> tuple[Running[Answer], Prob
     if tuple(settings.get("bounds", (0.0, 1.0))) != (0.0, 1.0):
         raise UsageError("totals count successes, 1 each, and failures, 0 each; leave out bounds")
     problem = problem_of(totals.labels, algorithm=TALLY, trials=totals.trials.tolist(), **settings)
-    return simulate(start_on(problem), totals.bandit(problem.scale), name=TALLY.name), problem
+    running = running_on(msgspec.structs.replace(problem, cost=None, budget_cost=None))  # nothing is spent
+    answer_from(totals.bandit(problem.scale), running)
+    return running, problem
 
 
 def _of_records(source: Records, asked: Mapping[str, Any], watch: Watch, *, whole: bool = False, **kept: Any) -> Result:

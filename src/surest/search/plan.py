@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from surest.algorithms import lookup, start_on
+from surest.algorithms import lookup, running_on
 from surest.arms.files import is_frame, is_log
 from surest.arms.finite import FiniteArms, bernoulli, recorded
 from surest.arms.instances import KINDS, parse_source
@@ -28,7 +28,7 @@ from surest.errors import UsageError
 from surest.result.table import aligned
 from surest.search.cells import searched
 from surest.search.loading import resolved
-from surest.search.simulate import simulate
+from surest.search.simulate import answer_from
 from surest.text import count, rounded, seconds_words
 
 if TYPE_CHECKING:
@@ -391,8 +391,8 @@ def _simulated(
             found = searched(asked, drawn, asked.scale.to_unit(drawn.values))
             certified, pulls = found.certified, found.pulls_per_arm
         else:
-            name = lookup(asked.algorithm).name
-            done = simulate(start_on(asked), drawn.simulate(seed + run), budget=MOST_PULLS, name=name)
+            done = running_on(asked, budget=MOST_PULLS)
+            answer_from(drawn.simulate(seed + run), done)
             certified, pulls = done.value is not None and done.value.certified, done.pulls_per_arm
         needed.append(float(pulls.sum()) if certified else math.inf)
         spent.append(float(pulls @ prices) if certified else math.inf)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from surest.algorithms import lookup
 from surest.core.problem import Problem, default_algorithm, problem_of
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
@@ -130,8 +129,7 @@ class Run:
         if isinstance(self.book, Session):
             found = self.book.result(points, items=self.items, stopped=self.stopped)
         elif isinstance(self.book, Running):
-            standing = lookup(self.problem.algorithm).standing
-            found = result_of(self.book, self.problem, standing=standing, history=points, stopped=self.stopped)
+            found = result_of(self.book, self.problem, history=points, stopped=self.stopped)
             if self.calls is not None:
                 found = replace(found, evaluations=self.calls.made, health={})
         else:

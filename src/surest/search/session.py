@@ -13,12 +13,12 @@ from typing import Any, SupportsFloat
 import msgspec
 import numpy as np
 
-from surest.algorithms import lookup, start_on
+from surest.algorithms import lookup, running_on
 from surest.algorithms.entry import Script
 from surest.core.costs import MANY, parted
 from surest.core.keywords import check_keywords
 from surest.core.problem import Problem, check_spread, labels_of, problem_of, takes_settings
-from surest.core.procedure import Running, check_size
+from surest.core.procedure import check_size
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.errors import RewardError, TicketError, UsageError
 from surest.result.data import EvaluationEvent, Result
@@ -99,11 +99,7 @@ class Session:
         self.scripted = len(script) > 0
         """Whether it was told what its first requests are to be."""
         self._arrivals: list[Any] = []
-        self.costs = problem.spending(told=True)
-        self.running = Running(
-            start_on(problem, self._arrivals, script), len(problem.labels), budget=problem.budget, record=record,
-            name=lookup(problem.algorithm).name, items=problem.items, costs=self.costs,
-        )  # fmt: skip
+        self.running = running_on(problem, told=True, record=record, arrivals=self._arrivals, script=script)
         self.item_names: Sequence[Any] | None = None
         """What messages call the items; default their positions."""
         self.health: dict[str, dict[str, int]] = {}
@@ -113,7 +109,6 @@ class Session:
         self.on_failure: float | None = None
         """The reward that an evaluation counts as once it has failed too often; default none."""
         self._retries, self._failed = RETRIES, Counter[int]()
-        self._priced = problem.cost is not None or problem.budget_cost is not None
         self.has_queues = has_queues(problem)
         """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
         self.tickets: Tickets
@@ -149,7 +144,7 @@ class Session:
         if request is None:
             return MANY
         arms = np.unique(np.concatenate([each.arms for each in (request, *self.running.announced)]))
-        return self.costs.affordable(arms, out)
+        return MANY if self.running.costs is None else self.running.costs.affordable(arms, out)
 
     @property
     def pending(self) -> int:
@@ -203,9 +198,9 @@ class Session:
             cells = self._list.cells(list(fresh))
             self.check_spread(dict(zip(cells, (value for value, _ in fresh.values()), strict=True)))
         for number, (value, cost) in fresh.items():
-            if cost is not None or self._priced:
+            if cost is not None or self.running.costs is not None:
                 ((arm, _),) = self.tickets.cells([number])
-                self.costs.add([arm], [nan if cost is None else cost])
+                self._spend([arm], [cost])
             self.tickets.put(number, value)
         self._move_on()
 
@@ -219,10 +214,16 @@ class Session:
             raise TicketError(f"arm {self.labels[arm]!r}{self.on_item(item)} was already told another reward")
         if known is None:
             self.check_spread({(arm, item): value})
-            if cost is not None or self._priced:
-                self.costs.add([arm], [nan if cost is None else cost])
+            if cost is not None or self.running.costs is not None:
+                self._spend([arm], [cost])
             cells.know((arm, item), value)
             self._move_on()
+
+    def _spend(self, arms: Any, costs: Any) -> None:
+        """Count what evaluations of arms cost, where any cost is stated or told."""
+        if self.running.costs is None:
+            self.running.costs = self.problem.spending(told=True)
+        self.running.costs.add(arms, costs)
 
     def check_spread(self, told: Mapping[Cell, float]) -> None:
         """Refuse rewards of cells, on [0, 1], that are further than the spread from another on the same item, known or told."""
@@ -255,7 +256,9 @@ class Session:
         told = ~np.isnan(rewards)
         values = np.full(len(rewards), nan)
         values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
-        self.costs.add(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
+        measured = costs is not None and not np.isnan(costs).all()
+        if measured or self.running.costs is not None:
+            self._spend(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
         if known is not None and self.problem.items is None:
             for number, value in zip(known, values.tolist(), strict=True):
                 self.tickets.put(number, value)
@@ -292,7 +295,8 @@ class Session:
         _ = grown.prices  # refused where a new arm has none
         self.problem = grown
         self.running.grow(len(labels))
-        self.costs.grow(grown.prices, len(grown.labels))
+        if self.running.costs is not None:
+            self.running.costs.grow(grown.prices, len(grown.labels))
         if self.problem.items is None:
             self._arrivals.append(len(labels))
         else:
@@ -348,9 +352,8 @@ class Session:
         the search ends before its end.
         """
         health = {label: dict(of_arm) for label, of_arm in self.health.items()}
-        standing = lookup(self.problem.algorithm).standing
         found = result_of(
-            self.running, self.problem, standing=standing, history=history, health=health, evaluations=self.evaluations,
+            self.running, self.problem, history=history, health=health, evaluations=self.evaluations,
             stopped=stopped or ("budget spent" if self.over_budget else None), events=self.events,
         )  # fmt: skip
         if self.problem.items is None:
