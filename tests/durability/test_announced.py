@@ -171,5 +171,5 @@ def test_an_ask_that_must_wait_needs_no_replay(storage: str, monkeypatch: pytest
     def refuse(*_: object) -> None:
         raise AssertionError("the log was replayed")
 
-    monkeypatch.setattr(following.Follower, "_caught_up", refuse)
+    monkeypatch.setattr(following.Follower, "catch_up", refuse)
     assert open_study(storage, "s").ask(1) == []

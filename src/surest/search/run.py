@@ -150,7 +150,8 @@ class Run:
         if self.stopped is not None and found.reason == "still running":
             found = replace(found, reason=self.stopped)
         if found.listed is not None and self.items is not None:
-            found = replace(found, listed=replace(found.listed, items=tuple(self.items)), events=events_of(study))
+            events = events_of(study) if found.health else ()
+            found = replace(found, listed=replace(found.listed, items=tuple(self.items)), events=events)
         return found
 
 

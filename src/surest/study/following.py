@@ -52,12 +52,16 @@ class Follower:
                 f"the study's log is damaged: it states {settings.problem.items} items and lists {items:,}"
             )
         self.store, self.study, self.settings, self.items = store, study, settings, items
-        self._may_announce = settings.may_announce and not items
+        self.may_announce = settings.may_announce and not items
         self._session: Session | None = None
         self.arms: list[Arm] = []  # those that the session knows, or will know
         self._seen = 0  # the session knows the tickets below this …
         self._open: dict[int, int] = {}  # … and of these had no reward: by number, their numbers in the session
         self._unwritten: list[Recorded] = []  # requests that were answered before anybody wrote them down
+        self._checked: list[Recorded] | None = (
+            None  # those of the log from the current one on, as they were last seen to fit
+        )
+        self._later: dict[int, list[str]] = {}  # arms that came later, by the ticket from which on they are known
         self._scripted = False  # whether the algorithm is told what was asked: it would have asked otherwise
         self._looked: tuple[tuple[Session, int], Look] | None = None  # what the last look saw
 
@@ -72,41 +76,39 @@ class Follower:
 
         `anew` replays all of the log into a fresh session. `on_request` looks at the run before each request is answered.
         """
-        if anew:
-            self._session = None
+        session, self._session = None if anew else self._session, None  # what fails half-way is started again
         try:
-            return self._caught_up(log, record, on_request)
-        except Departure as found:
-            self._scripted, ticket = True, found.ticket
-        seen = on_request  # what came before the departure was looked at
-        again = None if seen is None else lambda run: run.pulls >= ticket and seen(run)
-        return self._caught_up(log, record, again)
-
-    def _caught_up(self, log: Log, record: bool, on_request: Hook | None) -> "Session":
-        session, self._session = self._session, None  # what fails half-way is started again
-        if session is None:
-            session = self._begun(log, record=record)
-        try:
+            if session is None:
+                session = self._begun(log, record=record)
             self._read(log, session)
             written = [] if self.items else log.read_requests(self.study, session.running.pulls)
-            additions = {} if self.items else later_arms(self.arms)
-            self._unwritten += answer_all(session, written, additions, on_request)
+            if session.tickets.complete:
+                self._unwritten += answer_all(session, written, {} if self.items else self._later, on_request)
+                written = [one for one in written if one.first >= session.running.pulls]
+            if written != self._checked:
+                check_under_way(session, written)
+                self._checked = written
         except TicketError as error:
             raise StorageError(f"the study's log is damaged: {error}") from None
-        if not self.items:
-            check_under_way(session, [one for one in written if one.first >= session.running.pulls])
+        except Departure as found:
+            if self._scripted:
+                raise
+            self._scripted, ticket, seen = True, found.ticket, on_request  # what came before it was looked at
+            again = None if seen is None else lambda run: run.pulls >= ticket and seen(run)
+            return self.catch_up(log, record=record, on_request=again)
         self._session = session
         return session
 
     def _begun(self, log: Log, *, record: bool) -> "Session":
         self.store.check(log)
         self.arms = log.read_arms(self.study)
-        self._seen, self._open, self._unwritten = 0, {}, []
+        self._seen, self._open, self._unwritten, self._checked = 0, {}, [], None
         script = script_of(log.read_requests(self.study), [a.added_at for a in self.arms]) if self._scripted else ()
         first = [arm.label for arm in self.arms if arm.added_at == 0]
+        self._later = later_arms(self.arms) if len(first) < len(self.arms) else {}
         session = self.settings.session(first, record=record, script=script)
         if self.items:
-            for at, labels in later_arms(self.arms).items():
+            for at, labels in self._later.items():
                 session.grow(labels, at)
         return session
 
@@ -168,7 +170,8 @@ class Follower:
                 events.append(Event(t.number, t.arm, "expired", "its worker did not come back in time", t.worker, at))
             events.append(Event(t.number, t.arm, "retried", "", worker, at))
             taken.setdefault(worker, []).append(t.number)
-        log.write_events(self.study, events)
+        if events:
+            log.write_events(self.study, events)
         for worker, numbers in taken.items():
             log.lease_tickets(self.study, numbers, until, worker)
         pairs = zip(fresh, takers, strict=False)
@@ -179,7 +182,7 @@ class Follower:
     @property
     def _ahead(self) -> bool:
         """Whether tickets are handed out ahead of what is asked, as far as that is known without a replay."""
-        return self._may_announce or (self._session is not None and bool(self._session.running.announced))
+        return self.may_announce or (self._session is not None and bool(self._session.running.announced))
 
     def _chosen(self, log: Log, most: int, _: Facts) -> list[StoredTicket]:
         """Tickets that are asked for, announced, or likely next."""
@@ -223,7 +226,7 @@ class Follower:
 
     def draws(self, log: Log, tickets: Sequence[StoredTicket]) -> list[int | None]:
         """Of tickets that are out: what seeds are made from, where that is not their number: arm and place in its queue."""
-        if not self._may_announce or not (self._session or self.catch_up(log)).has_queues:
+        if not (self._session or self.catch_up(log)).has_queues:
             return [None] * len(tickets)
         if any(ticket.number not in self._open for ticket in tickets):
             self.catch_up(log)

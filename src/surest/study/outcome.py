@@ -7,25 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surest.errors import StorageError
 from surest.result.data import EvaluationEvent, Result
-from surest.search.cells import further
-from surest.search.watching import history as history_hook
 from surest.study.log import NO_FAILURES, Facts, Log, times_told
 
 if TYPE_CHECKING:
     from surest.study.following import Look
     from surest.study.study import Study
-
-
-def outcome_of(study: "Study", history: bool, record: bool) -> Result:
-    """The result of a study as it stands. `history` and `record` need a replay of its log."""
-    looks = history_hook()
-    with study.at_one_moment(check=False) as (log, follower, facts):
-        again = looks if history else None
-        session = follower.catch_up(log, anew=history or record, record=record, on_request=again)
-        found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
-        found = as_logged(found, study, log, facts)
-        found = replace(found, events=events_of(study, log) if record else ())
-    return further(found)
 
 
 def events_of(study: "Study", log: Log | None = None) -> tuple[EvaluationEvent, ...]:
@@ -96,11 +82,6 @@ def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, s
     """What an evaluation of each arm said when it last failed, where one did and said something."""
     failed = (one for one in log.count_events(study) if one.kind not in NO_FAILURES and one.reason)
     return {labels[one.arm]: one.reason for one in failed if one.arm < len(labels)}
-
-
-def as_logged(found: "Result", study: "Study", log: Log, facts: Facts) -> "Result":
-    """A result with what the log knows better: what happened to evaluations, and how many there are."""
-    return replace(found, health=health_of(log, study.id, study.labels), evaluations=facts.told)
 
 
 def progress_of(study: "Study", log: Log, look: "Look", facts: Facts) -> Progress:

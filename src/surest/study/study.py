@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from math import inf
 from typing import TYPE_CHECKING, Any, SupportsFloat
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import msgspec
 import numpy as np
 
-from surest.core.duels import with_pairs
+from surest.core.costs import Scored
+from surest.core.duels import DUELS, with_pairs
 from surest.core.keywords import check_keywords
 from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
@@ -98,7 +100,8 @@ def open_study(
     check_keywords({"load_if_exists": load_if_exists, "on_failure": on_failure})
     handling = {"lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries}
     given = spoken({"delta": delta, **handling, **settings})
-    arms, given = with_pairs(arms, given)
+    if given.get("algorithm") == DUELS:
+        arms, given = with_pairs(arms, given)
     labels = None if arms is None else checked_labels(arms)
     listed = checked_items(items)
     given |= {"items": len(listed)} if listed else {}
@@ -112,21 +115,20 @@ def open_study(
     named = given.get("algorithm")
     store = store_of(storage)
     store.prepare(create=arms is not None)
-    try:
-        study = Study(store, name, named)
-    except UnknownStudyError as unknown:
-        if labels is None:
-            raise UnknownStudyError(f"{unknown}; give its arms to make it") from None
+    with store.reading() as log:
+        there = log.find_study(name) is not None
+        if not there and labels is None:
+            raise UnknownStudyError(unknown_study(store, name, log) + "; give its arms to make it")
+    if not there and labels is not None:
         import secrets
 
         asked = checked_settings({"seed": secrets.randbits(32), "algorithm": default_algorithm(given), **given}, named)
         asked.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
         with store.writing() as log:
-            made = log.add_study(name, asked.text(), labels, listed)
-        study = Study(store, name, named)
-        if made is not None:
-            return study
-    check_opened(study, given, labels, listed, load_if_exists)
+            there = log.add_study(name, asked.text(), labels, listed) is None  # others were faster
+    study = Study(store, name, named)
+    if there:
+        check_opened(study, given, labels, listed, load_if_exists)
     return study
 
 
@@ -196,7 +198,7 @@ class Study:
             try:
                 with self.store.writing() if write else self.store.reading() as log:
                     facts, began = self.facts(log, lock=write), time.monotonic()
-                    if facts.arms != len(follower.arms):  # others added some
+                    if facts.arms != len(follower.arms) > 0:  # others added some
                         follower.forget()
                     if check or (check is False and began >= self._sound_until):
                         self.store.check(log)
@@ -261,11 +263,12 @@ class Study:
         _accepted(self._carry_out([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)]))
         self._let_go(numbers)
 
-    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
-        """Tell rewards, and ask for up to k tickets, in one transaction. The first reward of a ticket counts."""
-        tells: list[Call] = [Tell([number], [reward], own_name()) for number, reward in told.items()]
+    def exchange(self, told: Mapping[int, Scored], k: int) -> list[Ticket]:
+        """Tell checked rewards, and ask for up to k tickets, in one transaction. The first reward of a ticket counts."""
+        who = own_name()
+        tells: list[Call] = [Tell([number], [reward], who, checked=True) for number, reward in told.items()]
         try:
-            outcomes = self._carry_out([*tells, *([Ask(k, own_name(), ends=False)] if k else [])])
+            outcomes = self._carry_out([*tells, *([Ask(k, who, ends=False)] if k else [])])
         except Exception:
             if k and tells:  # an algorithm that fails must not keep rewards from being written
                 self._carry_out(tells)
@@ -273,7 +276,7 @@ class Study:
         _accepted([outcome for outcome in outcomes if not isinstance(outcome, TicketError)])
         self._let_go(told)
         handed = outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
-        self._holders |= {ticket.id: own_name() for ticket in handed}
+        self._holders |= {ticket.id: who for ticket in handed}
         return handed
 
     def _holder(self, number: int) -> str:
@@ -346,11 +349,14 @@ class Study:
             if not renew:
                 stopped = "interrupted", "its worker was stopped"
                 log.write_events(self.id, [Event(t.number, t.arm, *stopped, t.worker, at) for t in held])
-            log.lease_tickets(self.id, ours, at + self.lease_seconds if renew else 0.0)
+            if ours:
+                log.lease_tickets(self.id, ours, at + self.lease_seconds if renew else 0.0)
             if takes_over:
                 out = [ticket for ticket in log.read_tickets(self.id, open_by=inf) if ticket.lease > at]
                 ended = {worker for worker in {ticket.worker for ticket in out} if gone(worker)}
-                log.lease_tickets(self.id, [ticket.number for ticket in out if ticket.worker in ended], at)
+                left = [ticket.number for ticket in out if ticket.worker in ended]
+                if left:
+                    log.lease_tickets(self.id, left, at)
         return ours
 
     def add_arms(self, labels: Sequence[str]) -> None:
@@ -398,9 +404,18 @@ class Study:
 
     def result(self, *, history: bool = False, record: bool = False) -> "Result":
         """The verdict; before the end, the answer so far. `history` keeps evidence over time, `record` all rewards: a replay."""
-        from surest.study.outcome import outcome_of
+        from surest.search.cells import further
+        from surest.search.watching import history as history_hook
+        from surest.study.outcome import events_of, health_of
 
-        return outcome_of(self, history, record)
+        looks = history_hook() if history else None
+        with self.at_one_moment(check=False) as (log, follower, facts):
+            session = follower.catch_up(log, anew=history or record, record=record, on_request=looks)
+            items = [item.key for item in self.items] or None
+            found = session.result(() if looks is None else tuple(looks.points), items=items)
+            health, events = health_of(log, self.id, self.labels), events_of(self, log) if record else ()
+            found = replace(found, health=health, evaluations=facts.told, events=events)
+        return further(found)
 
     def export(self) -> dict[str, Any]:
         """All of the study as plain data: what ``surest study export`` writes and ``import_study`` reads."""

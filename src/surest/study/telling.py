@@ -14,7 +14,7 @@ from surest.core.costs import parted
 from surest.errors import TicketError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.log import NO_FAILURES, Event, Facts, Log, StoredTicket
-from surest.study.settings import check_holder, checked_number, never, storable
+from surest.study.settings import check_holder, never, storable
 
 if TYPE_CHECKING:
     from surest.study.following import Follower
@@ -33,15 +33,16 @@ class Ask(NamedTuple):
 class Tell(NamedTuple):
     """What evaluations gave."""
 
-    tickets: Sequence[Any]
+    tickets: Sequence[int]
     rewards: Sequence[Any]
     worker: str | None = None  # who tells them, if that is known
+    checked: bool = False  # whether the rewards are numbers within the bounds, each with its cost: `Scored`
 
 
 class Failure(NamedTuple):
     """An evaluation that gave no reward: of which ticket, why, as what it counts, what health calls it, and who says so."""
 
-    ticket: Any
+    ticket: int
     reason: str
     reward: Any
     kind: str
@@ -89,7 +90,7 @@ def _write(study: "Study", log: Log, calls: Sequence[Call], follower: "Follower 
     """
     named = [n for call in calls if isinstance(call, Tell) for n in call.tickets]
     named += [call.ticket for call in calls if isinstance(call, Failure)]
-    numbers = sorted({n for n in named if type(n) is int and 0 <= n < 2**63})  # what is no number is refused below
+    numbers = sorted(set(named))
     told = {ticket.number: ticket for ticket in log.read_tickets(study.id, among=numbers, hold=True)} if numbers else {}
     if len(told) < len(numbers):
         study.facts(log)  # if it is gone, that is to be said
@@ -106,7 +107,8 @@ def _write(study: "Study", log: Log, calls: Sequence[Call], follower: "Follower 
             told |= new
         except UsageError as refused:
             outcomes.append(refused)
-    log.write_rewards(study.id, list(fresh.values()))
+    if fresh:
+        log.write_rewards(study.id, list(fresh.values()))
     for place, call in enumerate(calls):
         if isinstance(call, Failure):
             try:
@@ -121,12 +123,13 @@ def _fresh(study: "Study", told: Mapping[int, StoredTicket], call: Tell) -> dict
     if call.worker is not None:  # no export could be imported that has a name which `ask` refuses
         storable(call.worker, "a worker's name")
     fresh: dict[int, StoredTicket] = {}
-    for number, reward in zip(map(checked_number, call.tickets), call.rewards, strict=True):
+    for number, reward in zip(call.tickets, call.rewards, strict=True):
         if number not in told:
             raise never(number)
         ticket = fresh.get(number, told[number])
-        given, cost = parted(reward, f"ticket {number}")
-        value = _checked(study, ticket, given)
+        value, cost = reward if call.checked else parted(reward, f"ticket {number}")
+        if not call.checked:
+            value = _checked(study, ticket, value)
         if ticket.reward is None:
             # Handed to somebody else meanwhile, the log names who told it; else whoever took it: another may well tell it.
             late = call.worker is not None and ticket.attempts > 1
@@ -147,7 +150,7 @@ def _checked(study: "Study", ticket: StoredTicket, reward: Any) -> float:
 
 def _write_failure(study: "Study", log: Log, failure: Failure) -> None:
     """Let a ticket be handed out again, or count as a stated reward."""
-    number, handling = checked_number(failure.ticket), study.settings.handling
+    number, handling = failure.ticket, study.settings.handling
     found = next(iter(log.read_tickets(study.id, among=[number], hold=True)), None)
     if found is None:
         raise never(failure.ticket)
@@ -178,7 +181,7 @@ def _hand_out(study: "Study", log: Log, follower: "Follower", facts: Facts, asks
     found, ended = list[Handed](), None
     for ask, stored in zip(asks, unheard, strict=True):
         handed = stored or list(islice(left, ask.k))
-        draws = follower.draws(log, handed)
+        draws = follower.draws(log, handed) if follower.may_announce else [None] * len(handed)
         tickets = [Ticket(t.number, t.arm, labels[t.arm], t.item, d) for t, d in zip(handed, draws, strict=True)]
         if not tickets and ask.ends and ended is None:
             ended = follower.catch_up(log).finished

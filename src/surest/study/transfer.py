@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -37,7 +38,7 @@ from surest.study.log import (
     store_of,
     triples_of,
 )
-from surest.study.outcome import as_logged
+from surest.study.outcome import health_of
 from surest.study.settings import Settings, checked_items, checked_labels, checked_settings, storable
 from surest.study.sql import SqlStore
 from surest.study.study import Study
@@ -86,7 +87,8 @@ def export_text(study: Study) -> Iterator[bytes]:
     What is damaged or missing is a `StorageError`, perhaps after the last piece but one: keep nothing before the end.
     """
     with study.at_one_moment(check=True) as (log, follower, facts):
-        parts = _all_but_tickets(study, log, as_logged(follower.look(log).result, study, log, facts))
+        health = health_of(log, study.id, study.labels)
+        parts = _all_but_tickets(study, log, replace(follower.look(log).result, health=health, evaluations=facts.told))
         before, after = msgspec.json.encode(parts).split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
         comma, seen = b"", list[tuple[Any, ...]]()

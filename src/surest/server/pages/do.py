@@ -224,7 +224,7 @@ async def leave(request: Asked, form: FormData) -> Response:
 
 
 def _ticket(text: str) -> int:
-    if not text.isdecimal() or len(text) > 19:
+    if not text.isdecimal() or len(text) > 18:
         raise UsageError(f"the ticket is {text[:60]!r}; give its number")
     return int(text)
 
