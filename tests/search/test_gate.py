@@ -7,10 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.linalg import hadamard
 from syrupy.assertion import SnapshotAssertion
 
 import surest
@@ -306,6 +308,24 @@ def test_known_rows_count_whatever_they_come_in(tmp_path: Path) -> None:
     for wrong in ({"predict": False}, {"target": "population"}, {"baseline": OLD.get, "items": list(OLD)}):
         with pytest.raises(UsageError, match="history requires"):
             surest.gate(**{"baseline": OLD, "candidate": NEW.get, "history": OLDER, **wrong})
+
+
+def test_what_history_tells_of_an_item_does_not_depend_on_the_order() -> None:
+    """Else, where singular values tie, items that are still to come would choose what is predicted of them."""
+    rows = (hadamard(64)[1:9] + 1) / 2  # after the first, seven rows whose singular values are all the same
+    rows[:, 60:] = 0.5
+    names = [f"q{i}" for i in range(64)]
+    old, *older = (dict(zip(names, row.tolist(), strict=True)) for row in rows)
+
+    def told(listed: list[str], **how: Any) -> dict[str, tuple[float, ...]]:
+        found = surest.gate({item: old[item] for item in listed}, {}, 0.1, history=older, **how)
+        return {item: features for (item, *_), features in zip(found.scores, found.features, strict=True)}
+
+    first = told(names, seed=0)
+    assert np.linalg.matrix_rank(np.array([*first.values()])) == 4
+    for seed in range(5):
+        mixed = np.random.default_rng(seed).permutation(names).tolist()
+        assert told(names, seed=seed) == told(mixed, seed=seed) == told(mixed, shuffled=True) == first
 
 
 def test_a_baseline_that_is_completed_later_has_said_nothing_that_it_would_not_say_then() -> None:

@@ -106,3 +106,15 @@ def test_a_list_that_may_grow_has_no_ledger(tmp_path: Path, how: dict[str, Any])
     with pytest.raises(UsageError, match="a ledger requires"):
         surest.gate(scores, scores, ledger=tmp_path / "ledger.db", **how)
     assert not (tmp_path / "ledger.db").exists()
+
+
+def test_a_seed_serves_one_list(tmp_path: Path) -> None:
+    """The same seed puts lists that are nearly as long in nearly the same order, which is known once a gate has begun."""
+    book, longer = Ledger(tmp_path / "team.db"), {**OLD, "another": 1.0}
+    halves = [{item for _, item in surest.gate(row, {}, seed="c").wanted[:60]} for row in (OLD, longer)]
+    assert len(halves[0] & halves[1]) > 40, "were they independent, some 30"
+    surest.gate(OLD, {}, seed="c", ledger=book)
+    with pytest.raises(UsageError, match="had the seed 'c' for a list of another length"):
+        surest.gate(longer, {}, seed="c", ledger=book)
+    assert [row.seed for row in book.rows()] == ["c"]
+    assert surest.gate(longer, {}, seed="d", ledger=book).level == 0.05 * share(2)

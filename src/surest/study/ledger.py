@@ -92,8 +92,8 @@ class Ledger:
         """Give a gate its level, and write that down before anything is judged.
 
         `ordering` is what the order of the items follows from. A gate with an order that is in the ledger is the same gate, with
-        the same level, if its scores are kept (`resumes`) and it has the same `settings`; otherwise it is refused: the order
-        would not be fresh.
+        the same level, if its scores are kept (`resumes`) and it has the same `settings`; otherwise it is refused, as is a
+        `seed` that drew another order: its own would not be fresh.
         """
         order, digest = _digest(ordering), _digest(settings)
         with self.writing() as found:
@@ -109,6 +109,14 @@ class Ledger:
                         + "; a gate needs an order of its own: give it another seed"
                     )
                 return Entry(self, there[0], there[2], delta)
+            same = found.row("SELECT number FROM surest_gates WHERE seed = ?", seed)
+            if (
+                same is not None
+            ):  # orders of lists of another length are alike: items that counted there come early here
+                raise UsageError(
+                    f"gate {same[0]} of {self.shown} had the seed {seed!r} for a list of another length; a gate needs an order "
+                    "of its own: give it another seed"
+                )
             number, passes = found.row(
                 "SELECT count(*) + 1, coalesce(sum(CASE WHEN verdict = 'pass' THEN 1 ELSE 0 END), 0) FROM surest_gates"
             )

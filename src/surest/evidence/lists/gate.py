@@ -21,6 +21,7 @@ GRID = np.linspace(-1, 1, 401)[1:] * np.abs(np.linspace(-1, 1, 401)[1:])
 EVERY, FITS = 8, 1000
 """Items after which predictions are made anew; more where the list is so long that it would be more often than so."""
 DIRECTIONS = 4  # singular vectors of older rows that predictions use, at most
+GAP = 2.0  # what stands for a gap of a row, whose scores are at most 1
 UNKNOWN = np.empty((0, 4))  # what is told where nothing is predicted
 MIRROR = np.array([0, 1, 3, 2])
 
@@ -28,22 +29,27 @@ MIRROR = np.array([0, 1, 3, 2])
 def directions(baseline: FloatArray, older: FloatArray) -> FloatArray:
     """What older rows (one each, NaN for gaps) tell of items beside the baseline: a column for each of few directions.
 
-    Any numbers would do that are fixed before the order of the items is drawn. Six digits are enough, and the same everywhere.
+    Any numbers would do that are fixed before the order of the items is drawn. Columns are put in an order of their own and told
+    once each, so that items are told the same in whichever order they are given: else, where singular values tie, the order
+    would choose the vectors. Six digits are enough, and the same everywhere.
 
     >>> abs(directions(np.array([0.0, 1.0, 0.0, 1.0]), np.array([[0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0]]))).T
     array([[1.414214, 0.      , 1.414214, 0.      ]])
     """
     known = ~np.isnan(older)
-    older = older[known.any(axis=1)]
-    if not len(older):
+    told = np.vstack([baseline, np.where(known, older, GAP)[known.any(axis=1)]])
+    (own, *rows), places, counts = np.unique(told, axis=1, return_inverse=True, return_counts=True)
+    if not rows:
         return np.empty((len(baseline), 0))
-    rows = np.nan_to_num(older - np.nanmean(older, axis=1, keepdims=True))
-    own = baseline - baseline.mean()
+    older, known = np.array(rows), np.array(rows) != GAP
+    weights = known * counts
+    older = np.where(known, older - ((older * weights).sum(axis=1) / weights.sum(axis=1))[:, None], 0.0)
+    own = own - own @ counts / len(baseline)
     if own.any():
-        rows -= np.outer(rows @ own / (own @ own), own)
-    _, sizes, found = np.linalg.svd(rows, full_matrices=False)
-    kept = found[:DIRECTIONS][sizes[:DIRECTIONS] > 1e-9 * max(sizes[0], 1.0)].T
-    return np.asarray(np.round(kept * np.sqrt(len(baseline)), 6))
+        older -= np.outer(older @ (own * counts) / (own * own @ counts), own)
+    _, sizes, found = np.linalg.svd(older * np.sqrt(counts), full_matrices=False)
+    kept = found[:DIRECTIONS][sizes[:DIRECTIONS] > 1e-9 * max(sizes[0], 1.0)] * np.sqrt(len(baseline) / counts)
+    return np.asarray(np.round(kept.T, 6)[places.reshape(-1)])
 
 
 class Predictions:
