@@ -5,65 +5,55 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from surest.cli import cli
+from calling import Run
+from surest.cli.searches import _say_once
+from surest.search.desk import Desk
+from surest.search.executor import drive
 from surest.study.sql import seal
 from surest.study.study import open_study
 from transcripts import ROOT, blocks, environment
 
-SETTINGS = ["--arm", "fast", "--arm", "safe", "--delta", "0.2", "--algorithm", "naive-best-arm", "--seed", "1"]
+STORAGE, ESCAPE = "sqlite:///surest.db", "\x1b[31mred"
 
 
-@pytest.fixture
-def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    url = f"sqlite:///{tmp_path}/study.db"
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SUREST_STORAGE", url)
-    return url
+def test_a_study_is_made_like_another(run: Run) -> None:
+    """With all that its items hold, the arms that it began with, and other settings where they are given.
 
-
-def run(*arguments: str) -> str:
-    done = CliRunner().invoke(cli, ["study", *arguments], catch_exceptions=False, standalone_mode=False)
-    return done.output
-
-
-def test_a_study_is_made_like_another(storage: str) -> None:
-    """With all that its items hold, the arms that it began with, and other settings where they are given."""
+    The usual algorithm is that of the new question; one that was chosen by hand stays.
+    """
     items = [("q1", {"text": "2 + 2?"}), ("q2", None)]
-    first = open_study(storage, "s", ["a", "b"], 0.2, items=items, seed=7, lease_seconds=5, reserve=0.1)
+    first = open_study(STORAGE, "s", ["a", "b"], 0.2, items=items, seed=7, lease_seconds=5, reserve=0.1)
     first.add_arms(["c"])
-    assert run("create", "again", "--like", "s", "--delta", "0.1") == "study again: 2 arms\n"
-    made = open_study(storage, "again")
+    assert run("study create again --like s --delta 0.1").out == "study again: 2 arms\n"
+    made = open_study(STORAGE, "again")
     assert (made.items, made.settings.plain()) == (first.items, {**first.settings.plain(), "delta": 0.1})
+    open_study(STORAGE, "usual", ["a", "b", "c"])
+    open_study(STORAGE, "chosen", ["a", "b", "c"], algorithm="naive-best-arm")
+    for words, algorithm in (
+        ("--like usual --top 2", "wager-top"),
+        ("--like usual --item q1 --item q2", "race"),
+        ("--like chosen", "naive-best-arm"),
+    ):
+        assert run(f"study create {algorithm} {words}").status == 0
+        assert open_study(STORAGE, algorithm).settings.problem.algorithm == algorithm
 
 
-def test_a_study_like_another_may_ask_another_question(storage: str) -> None:
-    """The usual algorithm is that of the new question; one that was chosen by hand stays."""
-    open_study(storage, "usual", ["a", "b", "c"])
-    run("create", "top", "--like", "usual", "--top", "2")
-    run("create", "items", "--like", "usual", "--item", "q1", "--item", "q2")
-    assert [open_study(storage, name).settings.problem.algorithm for name in ("top", "items")] == ["wager-top", "race"]
-    open_study(storage, "chosen", ["a", "b", "c"], algorithm="naive-best-arm")
-    run("create", "again", "--like", "chosen")
-    assert open_study(storage, "again").settings.problem.algorithm == "naive-best-arm"
-
-
-def test_rewards_that_wait_for_others_are_evaluations(storage: str) -> None:
-    study = open_study(storage, "s", ["a", "b"], seed=1)
+def test_rewards_that_wait_for_others_are_evaluations(run: Run) -> None:
+    study = open_study(STORAGE, "s", ["a", "b"], seed=1)
     (ticket,) = study.ask()
     study.tell(ticket.id, 1.0)
     for found in (study.result(), study.status().result, study.result(history=True)):
         assert (found.pulls, found.evaluations) == (0, 1)
-    assert json.loads(run("result", "s", "--json"))["evaluations"] == 1
+    assert run("study result s --json").json["evaluations"] == 1
     assert study.export()["result"]["evaluations"] == 1
 
 
-def test_a_status_says_who_leads_once_a_request_is_answered(storage: str) -> None:
-    study = open_study(storage, "w", ["fast", "safe"], seed=1)
+def test_a_status_says_who_leads_once_a_request_is_answered(run: Run) -> None:
+    study = open_study(STORAGE, "w", ["fast", "safe"], seed=1)
     tickets = study.ask(100)
     study.tell_all(tickets, [float(ticket.arm) for ticket in tickets])
-    shown = " ".join(run("status", "w").split())
+    shown = run("study status w").words
     assert f"Running. Arm safe leads so far. {len(tickets)} rewards told, 0 tickets with workers." in shown
     assert "nothing is certified yet; both arms may still be the best." in shown
 
@@ -74,17 +64,15 @@ def documented_loop() -> str:
     return block[block.index("while true") : block.index("\ndone") + len("\ndone\n")]
 
 
-def test_the_documented_loop_with_two_workers(storage: str, tmp_path: Path) -> None:
-    run(
-        "create", "solvers", "--arm", "fast one", "--arm", "safe", "--budget", "4", "--option", "batch=2", "--seed", "1"
-    )
+def test_the_documented_loop_with_two_workers(run: Run, tmp_path: Path) -> None:
+    run("study create solvers --arm 'fast one' --arm safe --budget 4 --option batch=2 --seed 1")
     (tmp_path / "evaluate").write_text(
         '#!/bin/sh\n[ $# -eq 1 ] || exit 9\n[ -n "$1" ] || { touch empty; exit 9; }\n'
         'if mkdir "failed once" 2>/dev/null; then exit 7; fi\n'
         'case "$1" in "fast one") echo 0.9;; safe) echo 0.1;; *) touch unknown;; esac\n'
     )
     (tmp_path / "evaluate").chmod(0o755)
-    variables = {**environment(tmp_path), "SUREST_STORAGE": storage}
+    variables = {**environment(tmp_path), "SUREST_STORAGE": f"sqlite:///{tmp_path}/surest.db"}
     loop = documented_loop().replace("sleep 1", "sleep 0.2")
     workers = []
     for number in (1, 2):
@@ -95,38 +83,79 @@ def test_the_documented_loop_with_two_workers(storage: str, tmp_path: Path) -> N
     assert [worker.wait() for worker in workers] == [0, 0]
     left = sorted(path.name for path in tmp_path.iterdir())
     assert not [name for name in ("empty", "unknown") if list(tmp_path.rglob(name))], left
-    study = open_study(storage, "solvers")
+    study = open_study(STORAGE, "solvers")
     assert study.finished
     assert study.status().told > 3
     assert {t[1] for t in study.export()["tickets"]} == {0.1, 0.9}
     assert sum(of.get("failed", 0) for of in study.health().values()) == len(list(tmp_path.rglob("failed once")))
 
 
-def test_words_of_a_command_are_filled_once(storage: str, tmp_path: Path) -> None:
+def test_words_of_a_command_are_filled_once(run: Run) -> None:
     """What an item says is not looked at again: it would become another question."""
-    study = open_study(storage, "s", ["a {item}", "b"], 0.2, items=["who is {arm}?", "{seed}"], seed=1)
+    study = open_study(STORAGE, "s", ["a {item}", "b"], 0.2, items=["who is {arm}?", "{seed}"], seed=1)
     study.close()
     script = 'printf "%s|%s\\n" "$1" "$2" >> seen; echo 1'
-    run("work", "s", "--", "sh", "-c", script, "x", "{arm}", "{item}")
+    run("study", "work", "s", "--", "sh", "-c", script, "x", "{arm}", "{item}")
     seen = set(Path("seen").read_text().splitlines())
     assert seen <= {f"{arm}|{item}" for arm in ("a {item}", "b") for item in ("who is {arm}?", "{seed}")}
     assert any("who is {arm}?" in line for line in seen)
 
 
-def test_labels_of_old_studies_are_printed_harmlessly(storage: str) -> None:
-    run("create", "s", *SETTINGS)
-    with open_study(storage, "s").store.writing() as log:  # as earlier versions allowed
+def test_labels_of_old_studies_are_printed_harmlessly(run: Run) -> None:
+    open_study(STORAGE, "s", ["fast", "safe"], algorithm="naive-best-arm", seed=1).close()
+    with open_study(STORAGE, "s").store.writing() as log:  # as earlier versions allowed
         label = "x\n7 fake\x1b[31m[/x]"
         log.execute("UPDATE surest_arms SET label = ?, seal = ? WHERE arm = 0", label, seal(0, label, 0))
-    assert run("ask", "s") == "0 x\\n7 fake\\x1b[31m[/x]\n"
-    assert json.loads(run("ask", "s", "--json"))[0]["arm"] == label
+    assert run("study ask s").out == "0 x\\n7 fake\\x1b[31m[/x]\n"
+    assert run("study ask s --json").json[0]["arm"] == label
 
 
-def test_what_a_terminal_would_obey_is_escaped_in_json(storage: str) -> None:
+def test_what_a_terminal_would_obey_is_escaped_in_json(run: Run) -> None:
     strange = "a\x9b31m\u202eb\u200d\x7f"
-    open_study(storage, "s", [strange, "é"], 0.2).close()
-    for words in (["ask", "s", "--json"], ["status", "s", "--json"], ["export", "s"]):
-        out = run(*words)
-        assert out.rstrip("\n").isprintable(), words
+    open_study(STORAGE, "s", [strange, "é"], 0.2).close()
+    for line in ("ask s --json", "status s --json", "export s"):
+        out = run(f"study {line}").out
+        assert out.rstrip("\n").isprintable(), line
         assert json.dumps(strange) in json.dumps(json.loads(out)), "the same data"
-        assert words[0] == "ask" or "é" in out, "letters stay letters"
+        assert line == "ask s --json" or "é" in out, "letters stay letters"
+
+
+def test_labels_and_names_of_studies_are_shown_as_text(run: Run) -> None:
+    name = f"{ESCAPE}[/x]"
+    assert run("study", "create", "fake", "--arm=x\n7 fake", "--arm=b").status == 2
+    said = [run("study", "create", name, *(f"--arm={label}" for label in ("model[large]", "[/x]", ESCAPE, ":smile:")))]
+    said.append(run("study", "ask", name, "-k", "8"))
+    tickets = said[-1].out.splitlines()
+    assert [line.split(" ", 1)[1] for line in tickets[::2]] == ["model[large]", "[/x]", "\\x1b[31mred", ":smile:"]
+    said.append(run("study", "fail", name, "1", ESCAPE))
+    said += [run("study", what, name) for what in ("status", "result")]
+    said += [run("report", name, f"--output=r.{form}") for form in ("md", "html", "json")]
+    said += [run("study", "list"), run("study", "result", f"{ESCAPE} nowhere"), run("study", "delete", name, "--yes")]
+    assert [one.status for one in said] == [0, 0, 0, 0, 3, 0, 0, 0, 0, 2, 0]
+    assert not any("\x1b" in one.out + one.err for one in said)
+    assert not any("\x1b" in Path(f"r.{form}").read_text() for form in ("md", "html"))
+
+
+def test_no_report_has_a_password(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUREST_STORAGE", "sqlite:///kept.db?password=s3cret")
+    run("study create n --arms=2")
+    for form in ("md", "html", "json"):
+        assert "s3cret" not in "".join(map(str, run(f"report n --output=o.{form}")))
+        assert "s3cret" not in Path(f"o.{form}").read_text()
+
+
+def test_a_worker_says_that_it_waits(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    study = open_study(STORAGE, "mine", ["a", "b"], 0.2, seed=1, batch=2)
+    held, waited, say_once = study.ask(100, worker="elsewhere"), list[int](), _say_once()
+    say_once()
+    say_once()
+    assert capsys.readouterr().err.count("waiting for rewards of other workers") == 1
+
+    def then_told() -> None:
+        if not waited:
+            study.tell_all(held, [float(ticket.arm) for ticket in held])
+        waited.append(1)
+
+    drive(Desk(study, on_wait=then_told), lambda ticket: (float, ticket.arm), None, 1)
+    assert waited
+    assert study.result().best == "b"

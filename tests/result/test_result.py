@@ -1,5 +1,6 @@
 """What a result says, in which units, and how it prints."""
 
+import asyncio
 import io
 import math
 
@@ -85,3 +86,12 @@ def test_recorded_rewards_are_looked_at_with_one_seed() -> None:
     first, second = surest.identify(rewards), surest.identify({arm: of + [0.0] for arm, of in rewards.items()})
     assert first.seed == second.seed == 0
     assert surest.identify(rewards, seed=3).seed == 3
+
+
+def test_labels_keep_their_type() -> None:
+    async def one() -> float:
+        return 1.0
+
+    found = asyncio.run(surest.aidentify({1: one, 2: lambda: asyncio.sleep(0, 0.0)}, seed=1))
+    assert (found.best, found.labels, surest.Session([1, 2]).ask()[0].label) == (1, (1, 2), 1)
+    assert surest.identify({1: lambda: 1.0, 2: lambda: 0.0}, seed=1).best == 1

@@ -13,8 +13,10 @@ from syrupy.assertion import SnapshotAssertion
 import surest
 from calling import steady
 from surest import bernoulli, evaluate, identify
+from surest.core.scale import Scale
 from surest.report.page import Report, reproduction, settings_rows, short_answer, to_html, to_markdown
 from surest.report.report import read_report, to_json
+from surest.result.making import bounds_too_wide
 
 ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
 TIED = {"x": [1, 0, 1, 0], "y": [0, 1, 0, 1], "z": [0, 0, 0, 1]}
@@ -149,6 +151,10 @@ def test_bounds_that_are_too_wide_cost_no_more_than_the_warning_says() -> None:
     wide, narrow = timed(60), timed(0.1)
     assert (wide.best, narrow.best, len(wide.warnings), narrow.warnings) == ("a", "a", 1, ())
     assert 100 < wide.pulls / narrow.pulls < 2400
+    assert bounds_too_wide(Scale(0, 60), 1.0, 3.9, 1000) is not None
+    assert bounds_too_wide(Scale(0, 60), 1.0, 4.1, 1000) is None
+    assert bounds_too_wide(Scale(0, 60), 1.0, 3.9, 19) is None
+    assert bounds_too_wide(Scale(0, 1), 0.0, 0.0, 1000) is None  # rare events that have not happened yet
 
 
 def test_a_report_in_markdown(snapshot: SnapshotAssertion) -> None:
