@@ -1,6 +1,5 @@
 """The command line's contract: what is printed where, and with which exit status."""
 
-import math
 import resource
 import subprocess
 import sys
@@ -56,22 +55,6 @@ def test_our_own_fault_is_status_1(run, monkeypatch: pytest.MonkeyPatch) -> None
     assert "out of order" in err
     assert "Traceback" not in err
     assert "Traceback" in run("--debug", "bounds", "example1:3")[2]
-
-
-def test_bounds_as_data(run) -> None:
-    found = run("bounds bernoulli:0.45,0.5,0.43,0.4 --delta 0.1 --json").json
-    assert (found["n"], found["index"], found["arm"], found["delta"]) == (4, 1, "2", 0.1)
-    assert found["gaps"] == pytest.approx([0.05, 0.05, 0.07, 0.1])
-    assert found["variances"] == pytest.approx([0.2475, 0.25, 0.2451, 0.24])
-    assert found["H"] == pytest.approx(2 / 0.0025 + 1 / 0.0049 + 100)
-    assert found["H_var"] == pytest.approx(0.4975 / 0.0025 + 40 + 0.2451 / 0.0049 + 1 / 0.07 + 34)
-    share = 400 / (400 + 1 / 0.0049 + 100)  # the gap of 0.05 is a class of its own, those of 0.07 and 0.1 are another
-    assert found["gap_entropy"] == pytest.approx(-share * math.log(share) - (1 - share) * math.log(1 - share))
-    assert found["t_star"] == pytest.approx(989.8, abs=0.05)
-    assert found["lower_bound"] == pytest.approx(989.79 * 1.75778, rel=1e-4)
-    assert found["weights"] == pytest.approx([0.390, 0.417, 0.136, 0.057], abs=5e-4)
-    assert found["paper_lower_bound"] == pytest.approx(found["H_var"] * 2.302585 / 80)
-    assert all(value > 0 for value in found["upper_bounds"].values())
 
 
 def test_every_command_explains_itself(run: Run) -> None:

@@ -1,6 +1,8 @@
 """`surest identify FILE --follow`: what comes is counted as it comes, and what has changed is refused. No test waits."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,17 +32,10 @@ def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     return surest
 
 
-def appended(path: str, portions: list[str]) -> Iterator[None]:
-    for portion in portions:
-        with open(path, "a") as file:
-            file.write(portion)
-        yield None
-    raise AssertionError("it should have ended before")
-
-
-def rewritten(path: str, texts: list[str]) -> Iterator[None]:
+def written(path: str, texts: list[str], mode: str = "w") -> Iterator[None]:
     for text in texts:
-        Path(path).write_text(text)
+        with open(path, mode) as file:
+            file.write(text)
         yield None
     raise AssertionError("it should have ended before")
 
@@ -51,7 +46,7 @@ def test_a_growing_file_ends_where_the_whole_file_does(run: Run) -> None:
     text = "".join(f"{arm},{value}\n" for arm, value in rows(2000))
     portions = [text[at : at + 97] for at in range(0, len(text), 97)]
     status, out, err = run(
-        appended("grow.csv", portions), "grow.csv", "--follow", "--arm=a", "--arm=b", "--arm=c", "--json"
+        written("grow.csv", portions, "a"), "grow.csv", "--follow", "--arm=a", "--arm=b", "--arm=c", "--json"
     )
     found = json.loads(out)
     assert (status, found["arm"], found["certified"]) == (0, "a", True)
@@ -66,7 +61,7 @@ def test_a_growing_file_ends_where_the_whole_file_does(run: Run) -> None:
 def test_it_waits_for_two_arms_unless_they_are_named(run: Run) -> None:
     Path("grow.csv").write_text("arm,value\na,1\n")
     text = ["a,1\n", "b,0\n", *(f"{arm},{value}\n" * 3 for arm, value in (("a", 1), ("b", 0)) * 30)]
-    status, out, err = run(appended("grow.csv", text), "grow.csv", "--follow", "--quiet")
+    status, out, err = run(written("grow.csv", text, "a"), "grow.csv", "--follow", "--quiet")
     assert status == 0
     assert "waiting for rows of two arms" in err
     assert "following grow.csv: arms a, b" in err
@@ -84,7 +79,7 @@ def test_it_waits_for_two_arms_unless_they_are_named(run: Run) -> None:
 )
 def test_a_file_that_changed_is_refused_after_a_few_looks(run: Run, later: str, words: str) -> None:
     Path("grow.csv").write_text("arm,value\na,1\nb,0\nb,1\n")
-    status, _, err = run(rewritten("grow.csv", [later] * 5), "grow.csv", "--follow")
+    status, _, err = run(written("grow.csv", [later] * 5), "grow.csv", "--follow")
     assert status == 2
     assert words in err
 
@@ -94,11 +89,11 @@ def test_a_file_that_is_being_rewritten_is_waited_for(run: Run) -> None:
     first, half = "arm,clicks,impressions\na,10,100\nb,12,100\n", "arm,clicks,impressions\na,100,10"
     last = "arm,clicks,impressions\na,100,1000\nb,222,1000\n"
     Path("totals.csv").write_text(first)
-    status, out, err = run(rewritten("totals.csv", [half, half, last]), "totals.csv", "--follow", "--json")
+    status, out, err = run(written("totals.csv", [half, half, last]), "totals.csv", "--follow", "--json")
     assert (status, json.loads(out)["pulls"], err.count("contenders")) == (0, 2000, 2)
     Path("totals.csv").write_text(first)
     shrunk = "arm,clicks,impressions\na,9,100\nb,12,100\n"
-    status, _, err = run(rewritten("totals.csv", [shrunk] * 5), "totals.csv", "--follow")
+    status, _, err = run(written("totals.csv", [shrunk] * 5), "totals.csv", "--follow")
     assert status == 2
     assert "arm 'a' had 10 successes of 100 trials, and has 9 of 100 now" in err
 
@@ -107,9 +102,6 @@ def test_a_file_that_is_being_rewritten_is_waited_for(run: Run) -> None:
     ("name", "text"), [("rows", "arm,value\na,1\nb,0\nb,1\n"), ("totals", "arm,clicks,impressions\na,1,9\nb,2,9\n")]
 )
 def test_ctrl_c_ends_with_the_answer_so_far(run: Run, name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-    import signal
-
     def interrupted() -> Iterator[None]:
         os.kill(os.getpid(), signal.SIGINT)
         yield None

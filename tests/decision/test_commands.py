@@ -96,19 +96,6 @@ def test_what_was_imputed_is_told_where_workers_evaluate_ahead(tmp_path: Path) -
     assert 0 < counted == told <= len(result.events)
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("identify rewards.csv --algorithm lucb --decision x", "no checker for lucb"),
-        ("identify rewards.csv --decision none/x", "no folder"),
-        ("evaluate table.csv --above 0.5 --decision x", "race-above"),
-    ],
-)
-def test_what_cannot_be_checked_or_written_is_refused_before_the_work(line: str, words: str, run: Run) -> None:
-    status, _, said = run(line)
-    assert (status, words in said, Path("x").exists()) == (2, True, False), said
-
-
 def test_the_program_runs_alone(run: Run, tmp_path: Path) -> None:
     """Its file in a folder, and a Python that has no packages."""
     run("evaluate", "table.csv", "--decision", "decision.jsonl")

@@ -29,20 +29,6 @@ def test_decisions_of_the_second_version_are_valid() -> None:
         assert "does not have the fields" in refusal(lines)
 
 
-def test_other_names_make_no_other_verdict() -> None:
-    rng = np.random.default_rng(2)
-    old, new = ({f"q{i}": float(x) for i, x in enumerate(rng.random(80) < 0.5)} for _ in range(2))
-    lines = []
-    for k in range(5):
-        names = {item: f"{rng.integers(10**9)}-{item}" if k else item for item in old}
-        order = [row[0] for row in surest.gate({names[q]: x for q, x in old.items()}, {}, seed="c").scores]
-        scores = [{names[q]: x for q, x in side.items() if names[q] in order[:60]} for side in (old, new)]
-        gate = surest.gate(scores[0], scores[1], 0.2, seed="c", items=[*names.values()])
-        lines.append(lines_of(gate))
-        assert refusal(lines[-1]) == ""
-        assert [line.get("values") for line in lines[-1]] == [line.get("values") for line in lines[0]]
-
-
 def test_an_early_file_fixes_what_could_be_chosen_afterwards() -> None:
     """Bounds, δ, margin, seed and list stand in the first line, before any score is known."""
     old = {f"q{i}": float(i % 3 > 0) for i in range(60)}
@@ -113,13 +99,6 @@ def test_a_difference_that_is_the_margin_passes(margin: float) -> None:
     gate = surest.gate(old, {item: score - margin for item, score in old.items()}, margin)
     assert (gate.verdict, gate.exact) == ("pass", True)
     assert refusal(lines_of(gate)) == ""
-
-
-def test_an_undecided_gate_claims_nothing(tmp_path: Path) -> None:
-    gate = surest.gate(dict.fromkeys("abcd", 0.5), {"a": 0.5}, 0.1)
-    path = tmp_path / "gate.jsonl"
-    assert gate.verdict == "undecided"
-    assert "no verdict is claimed" in verify(str(path), gate.write_decision(path))[1]
 
 
 def test_imputed_scores_of_a_study_are_told(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ SAMPLES: dict[str, Callable[[], Any]] = {
         0.35 + 0.3 * coins(0.8, 0.5, 0.45, 0.2, items=300), seed=1, spread=0.3, simulate=True
     ),
     "race to the top": lambda: surest.evaluate(coins(0.8, 0.8, 0.4, 0.2, items=200), seed=1, top=2, simulate=True),
+    "race that ties": lambda: surest.evaluate({arm: dict.fromkeys(range(20), 0.3) for arm in "ab"}, seed=5),
     "gate": passing_gate,
+    "gate that is open": lambda: surest.gate(dict.fromkeys("abcd", 0.5), {"a": 0.5}, 0.1),
     "gate with predictions": partial(known_gate, 3),
     "challenge": partial(challenged, 0.8),
     "challenge that fails": partial(challenged, 0.3),

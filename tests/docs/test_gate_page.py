@@ -43,22 +43,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_commands_run(folder: Path) -> None:
-    first, loop, ledger = blocks(PAGE, "sh")
-    done = run(first, folder)
-    said = [line[:4] for line in done.stdout.splitlines() if line[:4].isupper()]
-    assert said == ["FAIL", "PASS", "FAIL", "FAIL", "FAIL"], done.stderr
-    assert run(ledger, folder).stdout.splitlines()[-1].startswith("1 gate, 0 passed.")
-    assert (folder / "summary.md").read_text().startswith("**FAIL**")
-    (folder / "evaluate").write_text(EVALUATE.format(python=sys.executable))
-    (folder / "evaluate").chmod(0o755)
-    done = run(loop, folder)
-    assert done.returncode == 4, done.stderr
-    one, two = done.stdout.splitlines()
-    assert one == two
-    assert re.match(r"FAIL: .* after (50|100|150) of 200 items", one)
-
-
 def test_the_steps_of_a_build(folder: Path) -> None:
     steps = yaml.safe_load((ROOT / "examples" / "gate_workflow.yml").read_text())["jobs"]["gate"]["steps"]
     evaluate, judge = (step["run"] for step in steps if "name" in step)

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surest.arms.recorded import read_csv
 from surest.cli import main
-from surest.errors import RewardError, SourceError, SurestError, TicketError, UsageError
+from surest.errors import RewardError, SurestError, TicketError, UsageError
 from surest.search.session import Session
 from surest.study.memory import MemoryStore
 from surest.study.study import Study, list_studies, open_study
@@ -55,20 +54,6 @@ def edited(whole: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
 def place() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as directory:
         yield Path(directory)
-
-
-@quick
-@given(changes=edits, instance=st.sampled_from([None, "one", "", "\x00"]))
-def test_csv_files(changes: list[tuple[str, int, bytes]], instance: str | None) -> None:
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        file.write(edited(CSV, changes))
-        file.flush()
-        try:
-            arms = read_csv(file.name, instance)
-        except SourceError:
-            return
-        assert len(arms) >= 1
-        assert ((arms.means >= 0) & (arms.means <= 1)).all()
 
 
 numbers = st.one_of(

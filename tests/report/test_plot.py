@@ -17,7 +17,6 @@ import matplotlib.pyplot as plt
 
 import surest
 from surest.arms.finite import bernoulli
-from surest.cli import main
 from surest.core.protocol import Point
 from surest.errors import UsageError
 from surest.report import plots as plot
@@ -189,17 +188,6 @@ def test_words_of_users_are_text() -> None:
     assert picture.axes[0].get_title(loc="left") == "Lead of a\ufffd[31m\\$x\\$<b> over each other arm"
     assert picture.axes[1].get_yticklabels()[0].get_text() == "a\ufffd[31m\\$x\\$<b>"
     assert picture.get_suptitle() == "Arm a\ufffd[31m\\$x\\$\ufffd"
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["identify", "bernoulli:0.8,0.2", "--seed", "1", "--quiet", *arguments])
-    return int(ended.value.code or 0)
-
-
-def test_the_command_draws(tmp_path: Path) -> None:
-    assert run("--plot", str(tmp_path / "x.svg")) == 0
-    assert (tmp_path / "x.svg").read_text().rstrip().endswith("</svg>")
 
 
 def test_evaluations_on_a_list_are_called_so_on_an_axis() -> None:

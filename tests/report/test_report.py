@@ -24,7 +24,7 @@ from calling import Run, refused
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Point
 from surest.errors import UsageError
-from surest.report.page import LONG, Report, facts, settings_rows, to_html, to_markdown
+from surest.report.page import LONG, Report, facts, to_html, to_markdown
 from surest.report.pictures import LONGEST
 from surest.report.report import read_report, report_of_study, to_json, write_report
 from surest.result.data import Result
@@ -204,23 +204,6 @@ def test_a_result_from_standard_input(run: Run, result: Result, monkeypatch: pyt
     assert "In Python, with the same arms" in Path("r.md").read_text()
 
 
-def test_costs_are_shown_as_costs(run: Run) -> None:
-    arms = ["--command=slow=echo 8", "--command=quick=echo 2"]
-    status, out, err = run("identify", *arms, "--minimise", "--bounds=0,10", "--json", "--quiet", "--delta=0.2")
-    assert status == 0, err
-    found = json.loads(out)
-    assert (found["means"], found["bounds"], found["minimise"]) == (pytest.approx([8, 2]), [0, 10], True)
-    assert all(
-        low <= mean + 1e-9 <= high + 2e-9
-        for low, mean, high in zip(found["low"], found["means"], found["high"], strict=True)
-    )
-    assert found["history"]
-    report = read_report(out)
-    assert report.result.arms.leading(2) == [1, 0]
-    assert ("costs", "from 0 to 10") in settings_rows(report)
-    assert "mean reward" not in to_html(report)
-
-
 def test_a_study(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = "sqlite:///s.db"
     study = surest.open_study(
@@ -383,6 +366,8 @@ def test_a_command_writes_a_page(command: str, run: Run) -> None:
     status, out, _ = run(command, "--report", "page.html")
     assert (status, "Open page.html" in out) == (0, True)
     assert "<h1" in Path("page.html").read_text()
+    assert run(command, "--plot", "x.svg", "--quiet").status == 0
+    assert Path("x.svg").read_text().rstrip().endswith("</svg>")
     status, _, err = run(command, "--report", "page.doc")
     assert (status, "ends in .html, .md or .json" in err) == (2, True)
 

@@ -3,17 +3,13 @@
 import dataclasses
 import json
 import math
-import pickle
-from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import steady
 from surest import bernoulli
 from surest.core.question import Question
 from surest.evidence.lists.bars import EachArm
@@ -26,9 +22,8 @@ from surest.evidence.pulls.apart import lead_of
 from surest.evidence.pulls.bars import differences
 from surest.evidence.pulls.betting import above, below
 from surest.evidence.pulls.digest import Digests
-from surest.report.page import Report, short_answer, to_html
 from surest.report.report import read_report
-from surest.result.lead import Lead, lead_words
+from surest.result.lead import lead_words
 
 ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
 LESS = "the verdict needs less evidence"
@@ -95,19 +90,6 @@ def test_all_pairs_hold_at_all_looks_at_least_as_often_as_promised() -> None:
         missed += wrong
     assert missed == 8
     assert missed <= delta * runs
-
-
-def test_a_search_tells_its_lead_everywhere() -> None:
-    result = surest.identify(ARMS, seed=3)
-    lead = result.lead
-    assert lead is not None
-    assert (lead.arm, lead.over, lead.difference) == ("a", "b", result.means[0] - result.means[1])
-    assert lead.low < 0.1 < lead.high
-    said = lead_words(result)
-    for page in (str(result), result._repr_html_(), to_html(Report(result))):
-        assert said in page
-    again = read_report(json.dumps(result.to_dict())).result
-    assert (lead_words(again), pickle.loads(pickle.dumps(result)).lead) == (said, lead)
 
 
 def test_on_a_list_the_lead_is_the_difference_of_the_means_that_are_told() -> None:
@@ -190,45 +172,3 @@ def test_differences_of_costs_have_no_negative_zero() -> None:
     low, high = surest.evaluate({"a": [1.0, 0.0] * 20, "b": [1.0, 1.0] * 20}, minimise=True).differences
     assert not np.signbit(low[0])
     assert not np.signbit(high[0])
-
-
-LEVEL = {"a": [0.0, 0.0, 1.0, 1.0] * 100, "b": [1.0, 0.0, 1.0, 0.0] * 100}
-SET = {"a": [0.0, 1.0] * 50, "b": [1.0, 0.0] * 50, "c": [0.0] * 100}
-THREE = {"a": [1.0] * 9, "b": [0.5] * 9, "c": [0.0] * 9}
-LISTED = {"a": [1.0, 0.0] * 50, "b": [0.0, 1.0] * 50, "c": [0.4] * 100}
-
-
-def changed(result: surest.Result, means: Any = None, lead: Lead | None = None, **more: Any) -> surest.Result:
-    """The result with other means, or another lead."""
-    return dataclasses.replace(
-        result, means=result.means if means is None else np.array(means), known_lead=lead, **more
-    )
-
-
-CHANGED: dict[str, Callable[[], surest.Result]] = {
-    "means that four digits do not tell apart": lambda: changed(
-        surest.identify(THREE, algorithm="naive-best-arm"),
-        [1.0, 0.999976, 0.4], Lead("a", "b", 2.4e-5, 1e-6, 5e-5), certified=True,
-    ),
-    "a certified arm with a smaller mean": lambda: changed(
-        surest.identify(ARMS, seed=3), lead=Lead("a", "b", -0.01, -0.2, 0.1)
-    ),
-    "more evidence, but a smaller mean": lambda: changed(surest.identify(LEVEL, seed=1), [0.5, 0.49]),
-    "more evidence, but a larger cost": lambda: changed(surest.identify(LEVEL, seed=1, minimise=True), [0.51, 0.5]),
-    "a set that another arm has overtaken": lambda: changed(
-        surest.identify(SET, top=2, seed=1, budget=20), [0.4, 0.4, 0.9]
-    ),
-    "a set with which another arm is level": lambda: changed(
-        surest.identify(SET, top=2, seed=1, budget=20), [0.4, 0.4, 0.4]
-    ),
-    "bounds on the other side of the means": lambda: changed(
-        surest.evaluate(LISTED, control="c", budget=60, seed=1, simulate=True), lead=Lead("a", "c", math.nan, -0.3, -0.1)
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CHANGED)
-def test_every_sentence_agrees_with_the_others(name: str, snapshot: SnapshotAssertion) -> None:
-    """The leader may have more evidence and the smaller mean; bounds know more than the means so far."""
-    result = CHANGED[name]()
-    assert steady(f"{short_answer(result)}\n{result}") == snapshot

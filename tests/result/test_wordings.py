@@ -1,5 +1,7 @@
 """What results say, in full: every question, every way to end, every kind of arms."""
 
+import dataclasses
+import math
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ from surest import bernoulli, evaluate, identify
 from surest.core.scale import Scale
 from surest.report.page import Report, reproduction, settings_rows, short_answer, to_html, to_markdown
 from surest.report.report import read_report, to_json
+from surest.result.lead import Lead
 from surest.result.making import bounds_too_wide
 
 ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
@@ -59,6 +62,18 @@ def timed(most: float) -> surest.Result:
     rng = random.Random(3)
     arms = {"a": lambda: rng.uniform(0.03, 0.05), "b": lambda: rng.uniform(0.035, 0.055)}
     return identify(arms, bounds=(0, most), minimise=True, seed=1)
+
+
+TURNED = {"a": [0.0, 0.0, 1.0, 1.0] * 100, "b": [1.0, 0.0, 1.0, 0.0] * 100}
+BOTH = {"a": [0.0, 1.0] * 50, "b": [1.0, 0.0] * 50, "c": [0.0] * 100}
+LISTED = {"a": [1.0, 0.0] * 50, "b": [0.0, 1.0] * 50, "c": [0.4] * 100}
+
+
+def changed(result: surest.Result, means: Any = None, lead: Lead | None = None, **more: Any) -> surest.Result:
+    """The result with other means, or another lead."""
+    return dataclasses.replace(
+        result, means=result.means if means is None else np.array(means), known_lead=lead, **more
+    )
 
 
 RESULTS: dict[str, Callable[[], Any]] = {
@@ -121,6 +136,23 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "a gate on few items": lambda: surest.gate([1.0] * 9, [1.0] * 9, 0.01),
     "a gate with gaps": lambda: surest.gate({"p": 1.0, "q": 1.0}, {"p": 1.0, "r": 0.0}),
     "a gate on further items": lambda: surest.gate([1.0] * 90, [1.0] * 90, 0.1, target="population"),
+    "means that four digits do not tell apart": lambda: changed(
+        identify(ARMS, seed=3), [1.0, 0.999976, 0.4], Lead("a", "b", 2.4e-5, 1e-6, 5e-5)
+    ),
+    "a certified arm with a smaller mean": lambda: changed(
+        identify(ARMS, seed=3), lead=Lead("a", "b", -0.01, -0.2, 0.1)
+    ),
+    "more evidence, but a smaller mean": lambda: changed(identify(TURNED, seed=1), [0.5, 0.49]),
+    "more evidence, but a larger cost": lambda: changed(identify(TURNED, seed=1, minimise=True), [0.51, 0.5]),
+    "a set that another arm has overtaken": lambda: changed(
+        identify(BOTH, top=2, seed=1, budget=20), [0.4, 0.4, 0.9]
+    ),
+    "a set with which another arm is level": lambda: changed(
+        identify(BOTH, top=2, seed=1, budget=20), [0.4, 0.4, 0.4]
+    ),
+    "bounds on the other side of the means": lambda: changed(
+        evaluate(LISTED, control="c", budget=60, seed=1, simulate=True), lead=Lead("a", "c", math.nan, -0.3, -0.1)
+    ),
 }  # fmt: skip
 
 
@@ -137,7 +169,7 @@ def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
         return
     settings = "\n".join(f"{key}: {value}" for key, value in settings_rows(Report(result)))
     again = "\n".join(call for _, call in reproduction(Report(result)))
-    assert steady(f"{result}\n\n{settings}\n\n{again}\n") == snapshot
+    assert steady(f"{short_answer(result)}\n\n{result}\n\n{settings}\n\n{again}\n") == snapshot
     again = read_report(to_json(Report(result))).result
     assert (list(again.chosen), again.verdicts) == ([*map(str, result.chosen)], result.verdicts)
     assert (again.problem.question, again.warnings) == (result.problem.question, result.warnings)

@@ -269,30 +269,9 @@ def test_what_people_read(
         "'sleep 1' 'sleep 2' --runs 40 --quiet",
         "'sleep 1' 'sleep 2' -n 'a | b' --export-markdown times.md --quiet",
         "'sleep 1' 'sleep 1' 'sleep 2' -n a -n b -n c --quiet",
+        "'sleep 2' 'sleep 1' --export-json times.json --json --quiet",
     )
-    assert shown + Path("times.md").read_text() == snapshot
-
-
-def test_json_has_all_of_it(simulated: None, run: Run) -> None:
-    status, out, _ = run("sleep 2", "sleep 1", "--json", "--seed", "3", "--quiet")
-    data = json.loads(out)
-    assert status == 0
-    assert (data["question"], data["chosen"], data["indices"], data["certified"]) == ("fastest", ["sleep 1"], [1], True)
-    assert (data["delta"], data["tolerance"], data["seed"], data["shell"]) == (0.05, 0.02, 3, None)
-    slow, fast = data["commands"]
-    assert (slow["verdict"], fast["verdict"], fast["relative"], fast["clip"]) == ("slower", "fastest", 1.0, None)
-    assert slow["relative_low"] < 2 < slow["relative_high"]
-    assert slow["clip"][0] < 1 < 2 < slow["clip"][1]
-    assert data["runs"] == PILOT + EARLY + len(slow["times"]) + len(fast["times"])
-    assert data["command"] == "surest fastest 'sleep 2' 'sleep 1' --seed=3"
-
-
-def test_exports_have_the_fields_of_hyperfine(simulated: None, run: Run) -> None:
-    run("sleep 4", "sleep 2", "--export-json", "times.json", "--seed", "3", "--quiet")
-    first = json.loads(Path("times.json").read_text())["results"][0]
-    assert list(first) == ["command", "mean", "stddev", "median", "user", "system", "min", "max", "times", "exit_codes"]
-    assert (first["command"], first["user"], first["system"]) == ("sleep 4", 0.5, 0.25)
-    assert first["mean"] == pytest.approx(np.mean(first["times"]))
+    assert shown + "".join(Path(f"times.{form}").read_text() for form in ("md", "json")) == snapshot
 
 
 def test_a_shell_is_used_for_all_where_one_needs_it(run: Run) -> None:
