@@ -40,7 +40,7 @@ def state(session: Session) -> tuple[object, ...]:
     """All that a session holds."""
     return (
         *(session.running.rounds, session.running.pulls, session.pending, session.finished, session.tickets.handed),
-        *(list(session.tickets.again), repr(session.tickets.rewards), session.tickets.evaluations),
+        *(list(session.tickets.again), repr(session.tickets.rewards), session.evaluations),
         session.running.means.tobytes(),
     )
 

@@ -201,7 +201,8 @@ def running_on(
     procedure = start(
         entry, len(problem.labels), problem.delta, epsilon=problem.epsilon / problem.scale.width,
         budget=problem.budget, seed=problem.seed, arrivals=arrivals, items=problem.items, target=problem.target,
-        spread=problem.unit_spread, script=script, question=problem.question, **problem.options,
+        spread=1.0 if problem.spread is None else problem.unit_spread, script=script, question=problem.question,
+        **problem.options,
     )  # fmt: skip
     if problem.estimate is not None:
         parts = [problem.options.get(name) for name in ("group", "weights")]

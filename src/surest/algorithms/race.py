@@ -70,10 +70,11 @@ def race(
     if known is not None:
         extra |= _known_row(items, known, older, units, population, group is None and weights is None)
     evidence = evidence_on(question, len(arms), units.weights, delta, epsilon, population, reserve, **gate, **extra)
-    first, spent, additions = len(arms), 0, 0
+    first, spent, additions, end = len(arms), 0, 0, len(units.weights)
 
     def status() -> Status:
-        return with_waiting(evidence.status(), first + arms_in(arrivals) - len(arms))
+        found = evidence.status()
+        return with_waiting(found, first + arms_in(arrivals) - len(arms)) if arrivals else found
 
     def within(cost: int) -> bool:
         return budget is None or spent + cost <= budget
@@ -82,7 +83,7 @@ def race(
         t, waiting = evidence.scores.t, False
         if additions < len(arrivals):
             more, after = _addition(arrivals[additions], units)
-            waiting = after > t and t < len(units)
+            waiting = after > t and t < end
             if not waiting:
                 assert isinstance(evidence, Verdict)
                 cost = more * int(units.starts[t])
@@ -94,7 +95,7 @@ def race(
                 arms = np.append(arms, new)
                 continue
         play = evidence.left if waiting else evidence.play
-        if t == len(units) or len(play) == 0:
+        if t == end or len(play) == 0:
             answer = evidence.answer()
             return replace(answer, arms=arms[list(answer.arms)].tolist())
         cost = len(play) * len(units.of(t))

@@ -45,7 +45,8 @@ class Screen:
 
             # Between two looks a thread draws the last one again, with the time that has passed since.
             self.live = Live(console=Output(stderr=True), transient=True, refresh_per_second=TICKS)
-        self.looks = None if quiet else Looks(self.show, every=EVERY_LINE if self.live is None else EVERY)
+        every = EVERY_LINE if self.live is None else EVERY
+        self.looks = None if quiet else Looks(self.show, every=every, growth=1.0, free=0.0)
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""
         self._in_arm = False

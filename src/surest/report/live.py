@@ -103,4 +103,4 @@ def shown_live(
         live.update(screen(view, running, status), refresh=True)
 
     with live:
-        yield Looks(show, every=EVERY)
+        yield Looks(show, every=EVERY, growth=1.0, free=0.0)

@@ -211,7 +211,7 @@ def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], i
     """The table of the leading arms: its headings, rows with the arm's position, and the number of arms left out."""
     arms = report.result.arms
     head, rows = arms.cells(MOST, longest=None)
-    return head, list(zip(arms.leading(MOST), rows, strict=True)), len(arms) - len(rows)
+    return head, list(zip(arms.leading(MOST), rows, strict=True)), len(arms.rows) - len(rows)
 
 
 def to_html(report: Report) -> str:

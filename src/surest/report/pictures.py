@@ -135,11 +135,6 @@ def leads(arms: ArmTable, drawn: DrawnLeads, most: int = MOST) -> ArmPicture:
     return ArmPicture(rows, 0.0, ["lead"])
 
 
-def has_begun(result: Result) -> bool:
-    """Whether anything has been counted; until then the leader means nothing."""
-    return result.pulls > 0 or result.certified
-
-
 def allocation(arms: ArmTable, most: int = MOST) -> ArmPicture:
     """How many evaluations each arm got."""
     rows = []

@@ -21,7 +21,8 @@ from surest.result.questions import (
 from surest.text import at_most, be, capital, count, counted, percent, visible
 
 if TYPE_CHECKING:
-    from surest.result.data import Result
+    from surest.result.data import Estimate, Result
+    from surest.result.listed import Listed
 
 SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
 """The first line of a verdict about recorded rewards, not about the process they came from …"""
@@ -41,19 +42,23 @@ def verdict(result: "Result") -> str:
     return f"{first}\n{_verdict(result)}" if result.resampled else _verdict(result)
 
 
+def has_begun(result: "Result") -> bool:
+    """Whether anything has been counted; until then the leader means nothing."""
+    return result.pulls > 0 or result.certified
+
+
 def after_verdict(result: "Result") -> list[str]:
     """The sentences after a verdict: the lead, the estimate, what else a table says, and the cost."""
     if result.duels is not None:
         return after_duels(result)
-    said = [lead_words(result), estimate_words(result), *_gaps(result), _beside(result), cost(result), assumed(result)]
-    return [*filter(None, said)]
+    said = [lead_words(result)] if result.pulls else []
+    said += [] if result.estimated is None else [estimate_words(result, result.estimated)]
+    said += [] if result.listed is None else [*_gaps(result, result.listed), _beside(result.listed)]
+    return [*filter(None, [*said, cost(result), assumed(result)])]
 
 
-def estimate_words(result: "Result") -> str:
-    """The honest mean of the winner in a sentence; empty if there is none (yet)."""
-    found = result.estimated
-    if found is None:
-        return ""
+def estimate_words(result: "Result", found: "Estimate") -> str:
+    """The honest mean of the winner in a sentence."""
     number, on, name = result.arms.number, where(result), visible(result.chosen[0])
     if found.low == found.high:
         return f"The mean of {name}{on} is {number(found.mean)}, exactly."
@@ -64,9 +69,9 @@ def estimate_words(result: "Result") -> str:
     )
 
 
-def _beside(result: "Result") -> str:
+def _beside(listed: "Listed") -> str:
     """The second claim that a table allows: about further items like its own, or about these."""
-    other = None if result.listed is None else result.listed.beside
+    other = listed.beside
     if other is None:
         return ""
     if not other.problem.question.best:
@@ -77,12 +82,12 @@ def _beside(result: "Result") -> str:
     return " ".join(f"{said}." for said in (left, capital(far)) if said)
 
 
-def _gaps(result: "Result") -> list[str]:
+def _gaps(result: "Result", listed: "Listed") -> list[str]:
     """What a table with gaps says in addition to its verdict."""
-    gaps = None if result.listed is None else result.listed.gaps
-    if gaps is None or result.listed is None:
+    gaps = listed.gaps
+    if gaps is None:
         return []
-    said, items = [], len(result.listed.items)
+    said, items = [], len(listed.items)
     if gaps.out and not result.certified:
         who = names([result.labels[arm] for arm in gaps.out])
         asked = result.problem.question
@@ -205,7 +210,7 @@ def cost(result: "Result") -> str:
     if result.algorithm == TOTALS:
         return f"Totals of {counted(result.pulls, 'trial')}, as they are."
     took = f"{counted(result.pulls, 'pull')} in {counted(result.rounds, 'round')}"
-    return f"It took {took}{spent_words(result)}{seconds}."
+    return f"It took {took}{'' if result.cost_by_arm is None else spent_words(result)}{seconds}."
 
 
 def _missing(result: "Result", missing: int, counted: str) -> str:

@@ -81,27 +81,22 @@ class Desk:
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask."""
-        self.flush()
+        self.ask(0)
         return self.book.finished
 
     def ask(self, k: int) -> list[Ticket]:
-        """Up to k tickets."""
-        if len(self._stock) < k:
+        """Up to k tickets. What was told and is not written yet is written before; with 0, that is all."""
+        if len(self._stock) < k or (k == 0 and self._told):
             began = time.monotonic()
-            self._stock += self.book.exchange(self._told, k - len(self._stock) + self._more)
+            self._stock += self.book.exchange(self._told, k and k - len(self._stock) + self._more)
             self._told = {}  # what was not written stays, for another try at the end
             taken, evaluated = time.monotonic() - began, began - self._exchanged
-            self._exchanged = time.monotonic()
-            stocks = self.lasting and k > 1 and evaluated < taken
-            self._more = min(self._more + k, MOST_AHEAD * k) if stocks else 0
+            if k:
+                self._exchanged = time.monotonic()
+                stocks = self.lasting and k > 1 and evaluated < taken
+                self._more = min(self._more + k, MOST_AHEAD * k) if stocks else 0
         handed, self._stock = self._stock[:k], self._stock[k:]
         return handed
-
-    def flush(self) -> None:
-        """Write what was told and is not written yet."""
-        if self._told:
-            self.book.exchange(self._told, 0)
-            self._told = {}
 
     def tell(self, ticket: Ticket, reward: Any) -> None:
         """Say what an evaluation gave. If the lease ran out, and another worker was faster, its reward counts."""
@@ -110,7 +105,7 @@ class Desk:
             return
         of = f"ticket {ticket.id} (arm {ticket.label!r})"
         try:
-            given, cost = parted(reward, of)
+            given, cost = parted(reward, of) if isinstance(reward, tuple) else (reward, None)
             self._told[ticket.id] = Scored(self.book.scale.number(given, of), cost)
         except RewardError as error:
             raise RewardError(
@@ -152,14 +147,16 @@ class Desk:
 
     def give_back(self, tickets: Collection[Ticket]) -> None:
         """Say that these are not being evaluated any more."""
-        self.flush()
-        self.book.give_back([ticket.id for ticket in (*tickets, *self._stock)])
+        self.ask(0)
+        held = [ticket.id for ticket in (*tickets, *self._stock)]
+        if held:
+            self.book.give_back(held)
 
     def wait_for_others(self) -> None:
         """Called where there is nothing to evaluate, and yet no end: the rewards that others owe are needed first."""
         if not self.lasting:
             raise TicketError("the session's tickets were all handed out to others; nothing is left to evaluate here")
-        self.flush()
+        self.ask(0)
         if self._on_wait is not None:
             self._on_wait()
 

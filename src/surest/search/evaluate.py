@@ -27,7 +27,6 @@ from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import resolved
 from surest.search.run import Run
 from surest.search.watching import Hook, Looks, watching
-from surest.search.watching import history as history_hook
 
 
 @takes_items_settings
@@ -125,9 +124,9 @@ def evaluate(
         raise UsageError(f"{'simulate' if simulate else 'columns'} requires a table of scores; functions are evaluated")
     in_flight = 1 if executor is None else in_flight
     how = {"in_flight": in_flight, "seed": seed, "history": history, "delta": delta, **kept, **settings}
-    run, functions = _begun(arms, items, score, progress, how, ticks=executor is None)
+    run, work = _begun(arms, items, score, progress, how, ticks=executor is None)
     with run:
-        drive(run.desk, _work(functions, run, mean_of), executor, in_flight)
+        drive(run.desk, work, executor, in_flight)
     return further(run.found())
 
 
@@ -156,23 +155,27 @@ async def aevaluate(
     """
     check_keywords({**locals(), **how}, score=FUNCTION)
     how |= {"in_flight": in_flight, "history": history, "delta": delta}
-    run, functions = _begun(arms, items, score, progress, how, asynchronous=True)
+    run, work = _begun(arms, items, score, progress, how, asynchronous=True)
     with run:
-        await run.await_all(_work(functions, run, amean_of), in_flight)
+        await run.await_all(work, in_flight)
     return further(run.found())
 
 
 def _begun(
     arms: Any, items: Any, score: Any, progress: Hook | bool | None, how: dict[str, Any], *, asynchronous: bool = False,
     ticks: bool = False,
-) -> tuple[Run, list[Callable[..., Any]]]:  # fmt: skip
-    """A search on a list, and its arms as functions of an item."""
+) -> tuple[Run, Work]:  # fmt: skip
+    """A search on a list, and what to call for each cell."""
     scale = checked_scale(how.get("bounds", (0.0, 1.0)), how.get("minimise", False))
     listed = _checked_list(items)
-    arms, how = _known_control(arms, listed, how, scale)
+    if how.get("control") is not None:
+        arms, how = _known_control(arms, listed, how, scale)
     labels, functions = _functions(arms, score, asynchronous=asynchronous)
     watch = watching(labels, scale, progress, items=True, ticks=ticks)
-    return Run.begun(labels, watch, items=listed, **how), functions
+    run, mean = Run.begun(labels, watch, items=listed, **how), amean_of if asynchronous else mean_of
+    repeats = run.problem.repeats
+    several = functions if repeats == 1 else [partial(mean, function, repeats) for function in functions]
+    return run, work_of(several, 0, items=run.items)
 
 
 def mean_of(function: Callable[..., Any], repeats: int, item: Any) -> Scored:
@@ -196,7 +199,7 @@ def _of_table(
 ) -> Result:
     """`_told` by a table, watched meanwhile."""
     scale = checked_scale(given.get("bounds", (0.0, 1.0)), given.get("minimise", False))
-    looks = history_hook() if history else None
+    looks = Looks() if history else None
     watch, began = watching(table.labels, scale, progress, looks, items=True), time.perf_counter()
     with watch:
         found = _told(table, given, watch, simulate, looks)
@@ -298,12 +301,6 @@ def _known_control(
     units += [[scale.to_unit(scale.number(x, "a score in older")) for x in old] for old in settings.get("older", ())]
     other = next((function for function in arms.values() if callable(function)), None)  # the control's is never called
     return {**arms, label: other}, {**settings, "known": units[0], "older": units[1:]}
-
-
-def _work(functions: Sequence[Callable[..., Any]], run: Run, mean: Callable[..., Any]) -> Work:
-    repeats = run.problem.repeats
-    several = functions if repeats == 1 else [partial(mean, function, repeats) for function in functions]
-    return work_of(several, 0, items=run.items)
 
 
 def _mean(rewards: list[Any]) -> Scored:

@@ -3,6 +3,7 @@
 Rewards count in the order of the tickets, whatever the order in which they come: `Session` sees to that.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
 from functools import partial
@@ -41,6 +42,8 @@ def drive(desk: Desk, work: Work, executor: Workers | None, in_flight: int) -> N
     >>> session.result().best, session.health
     ('0', {})
     """
+    if executor is None:
+        return _here(desk, work, in_flight)
     steps = loop(desk, in_flight)
     jobs = Jobs(executor, work)
     try:
@@ -63,21 +66,52 @@ def drive(desk: Desk, work: Work, executor: Workers | None, in_flight: int) -> N
         steps.close()
 
 
-class Jobs:
-    """Evaluations on an executor; without one, in this thread, as soon as they are started."""
+def _here(desk: Desk, work: Work, in_flight: int) -> None:
+    """Let this thread do what the loop says: evaluations one after the other."""
+    steps, pressed = loop(desk, in_flight), list[bool]()
+    try:
+        with first_interrupt(lambda: pressed.append(True)):
+            step = next(steps)
+            while True:
+                ended = list[Outcome]()
+                for ticket in step.start:
+                    function, *arguments = work(ticket)
+                    try:
+                        ended.append(Outcome(ticket, function(*arguments)))
+                    except (Exception, KeyboardInterrupt) as error:
+                        ended.append(Outcome(ticket, error=error))
+                try:
+                    if not ended and not pressed:
+                        time.sleep(LOOK)
+                    if pressed:
+                        pressed.clear()
+                        raise KeyboardInterrupt
+                except KeyboardInterrupt as interrupt:
+                    step = steps.throw(interrupt)
+                    if not ended:
+                        continue
+                step = steps.send(ended)
+    except StopIteration:
+        return
+    finally:
+        steps.close()
 
-    def __init__(self, executor: Workers | None, work: Work) -> None:
+
+class Jobs:
+    """Evaluations on an executor."""
+
+    def __init__(self, executor: Workers, work: Work) -> None:
         self.renew = executor if callable(executor) and not isinstance(executor, Executor) else None
         pool: Any = executor if self.renew is None else self.renew()
-        if pool is not None and not isinstance(pool, Executor):
+        if not isinstance(pool, Executor):
             raise UsageError(
                 f"executor is {executor!r}; give a concurrent.futures executor such as ThreadPoolExecutor(8), Dask's "
                 "client.get_executor(), or a function that returns one"
             )
-        self.pool: Executor | None = pool
+        self.pool: Executor = pool
         self.work = work
         self.flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
-        self.ended: SimpleQueue[Future[Any] | Outcome | None] = SimpleQueue()
+        self.ended: SimpleQueue[Future[Any] | None] = SimpleQueue()
         """What is done; None for an interrupt. A signal's handler may put something into a SimpleQueue."""
         self._loaded: set[tuple[int, str]] = set()  # executors and modules whose functions their workers can load
 
@@ -85,12 +119,6 @@ class Jobs:
         """Start the evaluations of tickets."""
         for ticket in tickets:
             function, *arguments = self.work(ticket)
-            if self.pool is None:
-                try:
-                    self.ended.put(Outcome(ticket, function(*arguments)))
-                except (Exception, KeyboardInterrupt) as error:
-                    self.ended.put(Outcome(ticket, error=error))
-                continue
             self._check_loads(self.pool, ticket, function)
             try:
                 future = self.pool.submit(function, *arguments)
@@ -130,10 +158,8 @@ class Jobs:
             return []
         return drained(first, self.ended, self._outcome)
 
-    def _outcome(self, ended: Future[Any] | Outcome) -> Outcome:
+    def _outcome(self, ended: Future[Any]) -> Outcome:
         """What an evaluation gave. A function that exits its process has failed, no more."""
-        if isinstance(ended, Outcome):
-            return ended
         ticket, used = self.flying.pop(ended)
         if ended.cancelled():
             return Outcome(ticket, begun=False)

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from surest.core.scale import no_score
-from surest.errors import Stop, SurestError, UsageError
+from surest.errors import RewardError, Stop, SurestError, UsageError
 from surest.search.desk import Desk
 from surest.search.session import Ticket
 from surest.search.watching import between_steps
@@ -101,7 +101,7 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                 elif problem is not None and not asked_to_stop:
                     ending.add_note(f"while running evaluations were finished: {problem}")
             if ending is not None:
-                desk.flush()  # else the next ask does so, in the same transaction
+                desk.ask(0)  # else the next ask does so, in the same transaction
     finally:
         desk.give_back([*left, *flying.values()])
 
@@ -112,11 +112,16 @@ def _settled(desk: Desk, outcome: Outcome) -> BaseException | None:
         return between_steps(outcome.error)  # of an arm, or of a worker that Ctrl-C reached too
     if isinstance(outcome.error, SurestError):
         return outcome.error  # a mistake, which would only come again; or `Stop`
-    error = outcome.error or no_score(outcome.reward)
+    error = outcome.error
     try:
         if error is None:
-            desk.tell(outcome.ticket, outcome.reward)
-        else:
+            try:
+                desk.tell(outcome.ticket, outcome.reward)
+            except RewardError:
+                error = no_score(outcome.reward)
+                if error is None:
+                    raise
+        if error is not None:
             desk.fail(outcome.ticket, error)
     except SurestError as problem:
         return problem

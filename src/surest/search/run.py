@@ -26,8 +26,7 @@ from surest.search.executor import keep_busy
 from surest.search.loading import resolved
 from surest.search.session import Session
 from surest.search.simulate import Calls
-from surest.search.watching import Pressed, Watch
-from surest.search.watching import history as history_hook
+from surest.search.watching import Looks, Pressed, Watch
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -55,8 +54,8 @@ class Run:
     ) -> None:  # fmt: skip
         self.book, self.problem, self.watch, self.items = book, problem, watch, items
         self.history, self.record, self.calls = history, record, calls
-        self._looks = history_hook() if history else None
-        if self._looks is not None and isinstance(book, Session | Running):  # a study's log tells it afterwards
+        self._looks = Looks() if history and isinstance(book, Session | Running) else None
+        if self._looks is not None:  # a study's log tells it afterwards
             watch.hooks.insert(0, self._looks)
         self.desk: Desk
         """What a driver needs of a session or a study."""
@@ -92,7 +91,8 @@ class Run:
         from surest.study.study import open_study
 
         own: dict[str, Any] = {"seed": seed, "items": None if items is None else item_keys(items)}
-        own |= failing(on_failure, retries)
+        if on_failure is not None:
+            own |= failing(on_failure, retries)
         book = open_study(storage, name, [str(label) for label in labels], **own, **settings)
         problem = msgspec.structs.replace(book.settings.problem, labels=tuple(labels))
         return cls(book, problem, watch, items=items, history=history, record=record, retries=retries)

@@ -109,7 +109,7 @@ class Session:
         self.on_failure: float | None = None
         """The reward that an evaluation counts as once it has failed too often; default none."""
         self._retries, self._failed = RETRIES, Counter[int]()
-        self.has_queues = has_queues(problem)
+        self.has_queues = "workers" in problem.options and has_queues(problem)
         """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
         self.tickets: Tickets
         """The books of its tickets."""
@@ -131,12 +131,7 @@ class Session:
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask: decided, or budget spent."""
-        return self.running.request is None or self.over_budget
-
-    @property
-    def over_budget(self) -> bool:
-        """Whether the budget of cost allows no further evaluation. What was told counts, and what is out may still be told."""
-        return self.problem.budget_cost is not None and self.affordable(0) == 0
+        return self.running.request is None or (self.problem.budget_cost is not None and self.affordable(0) == 0)
 
     def affordable(self, out: int) -> int:
         """How many more evaluations the budget of cost allows, where so many are out."""
@@ -154,7 +149,9 @@ class Session:
     @property
     def evaluations(self) -> int:
         """How many rewards were taken, counted yet or not."""
-        return self.tickets.evaluations
+        return (
+            self.tickets.told if self.problem.items is None else len(self._list.values)
+        )  # some are known without a ticket
 
     def ask(self, k: int = 1) -> list[Ticket]:
         """Up to k tickets. Fewer, or none, when the algorithm first needs the rewards of those already out."""
@@ -354,7 +351,7 @@ class Session:
         health = {label: dict(of_arm) for label, of_arm in self.health.items()}
         found = result_of(
             self.running, self.problem, history=history, health=health, evaluations=self.evaluations,
-            stopped=stopped or ("budget spent" if self.over_budget else None), events=self.events,
+            stopped=stopped or ("budget spent" if self.finished else None), events=self.events,
         )  # fmt: skip
         if self.problem.items is None:
             return found

@@ -53,11 +53,6 @@ class Counts:
         self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
 
     @property
-    def evaluations(self) -> int:
-        """How many rewards were taken."""
-        return self.told
-
-    @property
     def pending(self) -> int:
         """How many tickets are out."""
         return self.handed - len(self.again) - self.told
@@ -188,10 +183,6 @@ class CellTickets(Counts):
         arms, items = ([], []) if request is None else (request.arms.tolist(), request.items.tolist())
         self._lacking = {(arm, item) for item in items for arm in arms if (arm, item) not in self.values}
         self.missing = len(self._lacking)
-
-    @property
-    def evaluations(self) -> int:
-        return len(self.values)  # some cells are known without a ticket
 
     def wanted(self, k: int, taken: Collection[Cell], under_way: int) -> list[Cell]:
         """The first k cells, of those not taken and not known, that the algorithm needs now or, with others under way, next.

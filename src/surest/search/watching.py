@@ -124,11 +124,15 @@ class Looks:
     `show` is called at each look with the run and its status (None where the algorithm tells none). Between two looks there are
     at least `every` seconds and `growth` times as many pulls, its fourth power while there is no evidence. Looking takes at most
     `free` seconds plus a `share` of the time, but for the look that exceeds it and for the first one.
+
+    By default it records evidence over time for a picture, in less than a tenth of the time (docs/wager.md has figures). A look
+    takes about as long as a round or two, so there are few of them. In a run of seconds their number depends on pulls alone, so
+    that a seed gives the same record again; only in a long one it depends on the time that they take.
     """
 
     def __init__(
         self, show: Callable[[Running[Answer], Status | None], None] | None = None, *, every: float = 0.0,
-        growth: float = 1.0, share: float = 0.05, free: float = 0.0, clock: Callable[[], float] = time.monotonic,
+        growth: float = 1.5, share: float = 0.05, free: float = 1.0, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.show, self.every, self.growth, self.share, self.free, self.clock = show, every, growth, share, free, clock
         self.points: list[Point] = []
@@ -156,12 +160,3 @@ class Looks:
         self.last = self.clock()
         self.spent += self.last - now if self.pulls >= 0 else 0.0
         self.pulls = running.pulls
-
-
-def history() -> Looks:
-    """What records evidence over time for a picture, in less than a tenth of the time (docs/wager.md has figures).
-
-    A look takes about as long as a round or two, so there are few of them. In a run of seconds their number depends on pulls
-    alone, so that a seed gives the same record again; only in a long one it depends on the time that they take.
-    """
-    return Looks(growth=1.5, share=0.05, free=1.0)

@@ -157,9 +157,10 @@ def ticket_lines(study: Study, handed: Handed) -> str:
 
 async def tell(request: Asked, form: bodies.TellForm) -> Any:
     """Tell rewards."""
-    tickets, rewards = form.both()
-    await request.study.desk.submit(Tell(tickets, rewards, form.worker))
-    return {"tickets": tickets, "rewards": [reward.value for reward in rewards]}
+    tickets, rewards, costs = form.all()
+    told = [reward if cost is None else (reward, cost) for reward, cost in zip(rewards, costs, strict=True)]
+    await request.study.desk.submit(Tell(tickets, told, form.worker))
+    return {"tickets": tickets, "rewards": rewards}
 
 
 async def fail(request: Asked, form: bodies.FailForm) -> Any:

@@ -6,7 +6,6 @@ import msgspec
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
-from surest.core.costs import Scored
 from surest.server.auth import check_csrf
 from surest.server.errors import Refused
 
@@ -64,8 +63,8 @@ class TellForm(Form):
         _said("What they cost, in the same order.", max_length=10_000),
     ] = []
 
-    def both(self) -> tuple[list[int], list[Scored]]:
-        """Tickets, and their rewards with what they cost."""
+    def all(self) -> tuple[list[int], list[float], list[float | None]]:
+        """Tickets, their rewards, and what they cost."""
         given = (self.ticket is not None) + (self.reward is not None)
         if (
             given != (0 if self.tickets else 2)
@@ -74,9 +73,8 @@ class TellForm(Form):
         ):
             raise Refused(422, "give a ticket and its reward, or as many tickets as rewards; see /openapi.json")
         if self.ticket is not None and self.reward is not None:
-            return [self.ticket], [Scored(self.reward, self.cost)]
-        costs = self.costs or [None] * len(self.rewards)
-        return self.tickets, [*map(Scored, self.rewards, costs)]
+            return [self.ticket], [self.reward], [self.cost]
+        return self.tickets, self.rewards, self.costs or [None] * len(self.rewards)
 
 
 class FailForm(Form):

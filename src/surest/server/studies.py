@@ -13,7 +13,7 @@ from surest.core.protocol import Point
 from surest.errors import UnknownStudyError, UsageError
 from surest.server.endpoints import ASKED, Kind
 from surest.server.errors import Refused
-from surest.server.events import Moment, Watch, moment_of, within
+from surest.server.events import Watch, moment_of, within
 from surest.server.limits import Limits
 from surest.study.log import Store, store_of
 from surest.study.study import Study, delete_study, open_study
@@ -94,11 +94,6 @@ class Pending:
     answer: "asyncio.Future[Any]"
     deadline: float = 0.0
 
-    def waits(self, outcome: Outcome, now: float) -> bool:
-        """Whether it goes on waiting: it asked for tickets, there are none now, and there is time left."""
-        nothing = isinstance(outcome, Handed) and not outcome.tickets and not outcome.finished
-        return nothing and self.deadline > now
-
 
 class Desk:
     """One study's desk in this process."""
@@ -151,7 +146,9 @@ class Desk:
                 await self._take_back(pending.call, outcome)
             elif isinstance(outcome, Exception):
                 pending.answer.set_exception(outcome)
-            elif pending.waits(outcome, now) and not studies.closing.is_set():
+                continue
+            nothing = isinstance(outcome, Handed) and not outcome.tickets and not outcome.finished
+            if nothing and pending.deadline > now and not studies.closing.is_set():
                 self.waiting.append(pending)
             else:
                 studies.handed += len(outcome.tickets) if isinstance(outcome, Handed) else 0
@@ -186,7 +183,7 @@ class Served:
         self.desk, self.watch = Desk(self), Watch(self)
         self.evidence: tuple[int, tuple[Point, ...]] | None = None  # over time, and of which study of this name
         self._study: Study | None = None
-        self._made: dict[Hashable, tuple[Moment, asyncio.Future[Any]]] = {}
+        self._made: dict[Hashable, tuple[Hashable, asyncio.Future[Any]]] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -215,11 +212,12 @@ class Served:
             self._study = None
             return await self.studies.call(function, await self.opened(), *arguments)
 
-    async def made(self, what: Hashable, make: Callable[[Study], T], at: Moment | None = None) -> T:
-        """What a function makes of the study as it is now: once for all who want it at the same moment."""
+    async def made(self, what: Hashable, make: Callable[[Study], T], at: Hashable = None) -> T:
+        """What a function makes of the study as it is now, or `at` what it depends on: once for all who want the same."""
         now = await self.call(moment_of) if at is None else at
         moment, making = self._made.get(what, (None, None))
-        if making is None or moment != now or _failed(making):
+        failed = making is not None and making.done() and (making.cancelled() or making.exception() is not None)
+        if making is None or moment != now or failed:
             making = asyncio.ensure_future(self.call(make))
             self._made[what] = now, making
         found: T = await asyncio.shield(making)
@@ -256,10 +254,6 @@ class Served:
         """Say that something happened to it."""
         self.watch.stirred.set()
         self.desk.wake.set()
-
-
-def _failed(making: "asyncio.Future[Any]") -> bool:
-    return making.done() and (making.cancelled() or making.exception() is not None)
 
 
 def _there(study: Study) -> Study:

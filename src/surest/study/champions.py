@@ -35,7 +35,7 @@ class Kept:
                 found.execute(table)
             insert = "INSERT INTO surest_champions VALUES (?, ?, NULL) ON CONFLICT DO NOTHING"
             found.execute(insert, name, now)
-            (text,) = found.row("SELECT settings FROM surest_champions WHERE name = ?", name)
+            (text,) = found.execute("SELECT settings FROM surest_champions WHERE name = ?", name).fetchone()
         there = json.loads(text)
         other = [what for what, value in json.loads(now).items() if there.get(what) != value]
         if other:
@@ -70,7 +70,7 @@ class Kept:
     def champion(self) -> tuple[str, Any] | None:
         """Its key and itself."""
         with self.ledger.writing() as found:
-            (text,) = found.row(CHAMPION, self._name)
+            (text,) = found.execute(CHAMPION, self._name).fetchone()
         if text is None:
             return None
         candidate = self._candidate(text)
@@ -99,7 +99,7 @@ class Kept:
     def crown(self, before: str | None, key: str, candidate: Any) -> bool:
         """Make a candidate the champion, if that is still who it was."""
         with self.ledger.writing() as found:
-            (text,) = found.row(CHAMPION, self._name)
+            (text,) = found.execute(CHAMPION, self._name).fetchone()
             if before != (None if text is None else self.key(self._candidate(text))):
                 return False
             query = "UPDATE surest_champions SET champion = ? WHERE name = ?"

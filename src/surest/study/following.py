@@ -52,15 +52,16 @@ class Follower:
                 f"the study's log is damaged: it states {settings.problem.items} items and lists {items:,}"
             )
         self.store, self.study, self.settings, self.items = store, study, settings, items
-        self.may_announce = settings.may_announce and not items
+        workers = settings.problem.options.get("workers", 1)  # as stored: the session refuses what is no number
+        several = (isinstance(workers, int) and workers > 1) or ".py:" in str(settings.problem.algorithm)
+        self.may_announce = several and not items
+        """Whether the algorithm may announce requests, as far as that is known without it."""
         self._session: Session | None = None
         self.arms: list[Arm] = []  # those that the session knows, or will know
         self._seen = 0  # the session knows the tickets below this …
         self._open: dict[int, int] = {}  # … and of these had no reward: by number, their numbers in the session
         self._unwritten: list[Recorded] = []  # requests that were answered before anybody wrote them down
-        self._checked: list[Recorded] | None = (
-            None  # those of the log from the current one on, as they were last seen to fit
-        )
+        self._checked: list[Recorded] = []  # of the log from the current one on, as they were last seen to fit
         self._later: dict[int, list[str]] = {}  # arms that came later, by the ticket from which on they are known
         self._scripted = False  # whether the algorithm is told what was asked: it would have asked otherwise
         self._looked: tuple[tuple[Session, int], Look] | None = None  # what the last look saw
@@ -80,7 +81,16 @@ class Follower:
         try:
             if session is None:
                 session = self._begun(log, record=record)
-            self._read(log, session)
+            told = log.read_tickets(self.study, among=list(self._open)) if self._open else []
+            told = [ticket for ticket in told if ticket.reward is not None]
+            if told:
+                self._adopt(session, told, [self._open.pop(ticket.number) for ticket in told])
+            while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
+                numbers = self._adopt(session, new)
+                self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
+                self._seen += len(new)
+                if len(new) < PORTION:
+                    break
             written = [] if self.items else log.read_requests(self.study, session.running.pulls)
             if session.tickets.complete:
                 self._unwritten += answer_all(session, written, {} if self.items else self._later, on_request)
@@ -102,7 +112,7 @@ class Follower:
     def _begun(self, log: Log, *, record: bool) -> "Session":
         self.store.check(log)
         self.arms = log.read_arms(self.study)
-        self._seen, self._open, self._unwritten, self._checked = 0, {}, [], None
+        self._seen, self._open, self._unwritten, self._checked = 0, {}, [], []
         script = script_of(log.read_requests(self.study), [a.added_at for a in self.arms]) if self._scripted else ()
         first = [arm.label for arm in self.arms if arm.added_at == 0]
         self._later = later_arms(self.arms) if len(first) < len(self.arms) else {}
@@ -111,19 +121,6 @@ class Follower:
             for at, labels in self._later.items():
                 session.grow(labels, at)
         return session
-
-    def _read(self, log: Log, session: "Session") -> None:
-        """Take in the rewards of tickets that were open, and the tickets that are new."""
-        told = log.read_tickets(self.study, among=list(self._open)) if self._open else []
-        told = [ticket for ticket in told if ticket.reward is not None]
-        if told:
-            self._adopt(session, told, [self._open.pop(ticket.number) for ticket in told])
-        while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
-            numbers = self._adopt(session, new)
-            self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
-            self._seen += len(new)
-            if len(new) < PORTION:
-                break
 
     def _adopt(self, session: "Session", tickets: Sequence[StoredTicket], known: list[int] | None = None) -> list[int]:
         """Take tickets into the session; their numbers there, which are `known` of those that were out."""
@@ -256,8 +253,9 @@ class Follower:
         session = self.catch_up(log)
         known = session, session.evaluations  # of a session in step with the log, its rewards say all
         if self._looked is None or self._looked[0] != known:
-            left = 0 if session.finished else session.tickets.missing
-            look = Look(session.finished, session.status().in_play, session.result(), left)
+            finished, state = session.finished, session.running.status
+            left = 0 if finished else session.tickets.missing
+            look = Look(finished, None if state is None else state.in_play, session.result(), left)
             self._looked = known, look
         return self._looked[1]
 

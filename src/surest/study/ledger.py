@@ -97,10 +97,12 @@ class Ledger:
         """
         order, digest = _digest(ordering), _digest(settings)
         with self.writing() as found:
-            other = found.row("SELECT delta FROM surest_gates WHERE delta <> ?", delta)
+            other = found.execute("SELECT delta FROM surest_gates WHERE delta <> ?", delta).fetchone()
             if other is not None:
                 raise UsageError(f"delta is {delta:g}, and {self.shown} is for {other[0]:g}; a ledger has one delta")
-            there = found.row("SELECT number, settings, level FROM surest_gates WHERE ordering = ?", order)
+            there = found.execute(
+                "SELECT number, settings, level FROM surest_gates WHERE ordering = ?", order
+            ).fetchone()
             if there is not None:
                 if not resumes or there[1] != digest:
                     raise UsageError(
@@ -109,7 +111,7 @@ class Ledger:
                         + "; a gate needs an order of its own: give it another seed"
                     )
                 return Entry(self, there[0], there[2], delta)
-            same = found.row("SELECT number FROM surest_gates WHERE seed = ?", seed)
+            same = found.execute("SELECT number FROM surest_gates WHERE seed = ?", seed).fetchone()
             if (
                 same is not None
             ):  # orders of lists of another length are alike: items that counted there come early here
@@ -117,9 +119,10 @@ class Ledger:
                     f"gate {same[0]} of {self.shown} had the seed {seed!r} for a list of another length; a gate needs an order "
                     "of its own: give it another seed"
                 )
-            number, passes = found.row(
+            query = (
                 "SELECT count(*) + 1, coalesce(sum(CASE WHEN verdict = 'pass' THEN 1 ELSE 0 END), 0) FROM surest_gates"
             )
+            number, passes = found.execute(query).fetchone()
             level = delta * share(number) * (1 + passes)
             found.execute(
                 "INSERT INTO surest_gates VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'undecided', 0, '', ?)",
@@ -131,7 +134,7 @@ class Ledger:
         """Write down what a gate has found so far, and from which scores. What has passed has passed."""
         with self.writing() as found:
             query = "SELECT verdict, counted, digest FROM surest_gates WHERE number = ?"
-            before, counted, digest = found.row(query, number)
+            before, counted, digest = found.execute(query, number).fetchone()
             if counted and (counted > len(scores) or _digest(scores[:counted]) != digest):
                 raise UsageError(
                     f"gate {number} of {self.shown} was made with other scores on the same items in the same order; a new "

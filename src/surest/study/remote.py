@@ -20,7 +20,7 @@ from surest.errors import StorageError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, study_path
 from surest.study.log import MEMORY, Count, Item, Log, plain_text
-from surest.study.settings import check_opened, checked_labels, checked_settings, storable
+from surest.study.settings import Settings, check_opened, checked_labels, checked_settings, storable
 from surest.study.study import Study
 from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell
 from surest.study.workers import own_name
@@ -134,8 +134,8 @@ class RemoteStudy(Study):
         self._seen: tuple[float, Running[Answer]] | None = None
         self._begin(checked_settings(facts.settings, named))
 
-    def _begin_here(self) -> None:
-        super()._begin_here()
+    def _begin(self, settings: Settings) -> None:
+        super()._begin(settings)
         self._ask_lock = threading.Lock()
 
     def _read_items(self) -> Iterator[Item]:

@@ -49,12 +49,6 @@ class Settings(msgspec.Struct, frozen=True):
         problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
         return Session.of(problem, record=record, script=script)
 
-    @property
-    def may_announce(self) -> bool:
-        """Whether the algorithm may announce requests, as far as that is known without it."""
-        workers = self.problem.options.get("workers", 1)  # as somebody stored it: the session refuses what is no number
-        return (isinstance(workers, int) and workers > 1) or ".py:" in str(self.problem.algorithm)
-
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""
         both: dict[str, Any] = {**self.problem.settings(), **msgspec.to_builtins(self.handling)}
@@ -157,22 +151,17 @@ def checked_items(items: int | Sequence[Any] | None) -> tuple[Item, ...]:
         return tuple(Item(str(i)) for i in range(int(items)))
     if isinstance(items, str) or not isinstance(items, Sequence | np.ndarray) or len(items) == 0:
         raise UsageError(f"items are {short(items)}; give their number, at least 1, or a list of their keys")
-    found = tuple(_item(item) for item in items)
-    for item in found:
-        storable(item.key, "an item's key")
+    found = list[Item]()
+    for given in items:
+        try:
+            key, payload = given if isinstance(given, tuple) else (given, None)
+            found.append(Item(str(key), None if payload is None else json.dumps(payload, allow_nan=False)))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"item {short(given)}: {error}; give a key, or a key and what JSON can say") from None
+        storable(found[-1].key, "an item's key")
     if len({item.key for item in found}) < len(found):
         raise UsageError("two items have the same key; keys must differ")
-    return found
-
-
-def _item(given: Any) -> Item:
-    if not isinstance(given, tuple):
-        return Item(str(given))
-    try:
-        key, payload = given
-        return Item(str(key), None if payload is None else json.dumps(payload, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"item {short(given)}: {error}; give a key, or a key and what JSON can say") from None
+    return tuple(found)
 
 
 def storable(text: str, what: str) -> None:

@@ -16,6 +16,8 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -171,23 +173,6 @@ class SQLite:
             raise
         return connection
 
-    def look(self, shown: str, *, create: bool) -> None:
-        """Say of a file what SQLite would not say: it makes a missing one, and takes a stump for a new one."""
-        if self.path is None:
-            return
-        try:
-            size = Path(self.path).stat().st_size
-        except FileNotFoundError:
-            if not create:
-                raise UsageError(
-                    f"{shown}: there is no such file; 'surest study create' or open_study(…, arms=…) makes one"
-                ) from None
-            return
-        except (OSError, ValueError) as error:
-            raise StorageError(f"{shown} cannot be read: {error}") from None
-        if 0 < size < SMALLEST_PAGE:
-            raise StorageError(f"{shown} is damaged: {size} bytes are not a database. Restore a backup")
-
 
 class PostgreSQL:
     """A server, for workers on several machines."""
@@ -240,31 +225,27 @@ def driver_of(storage: str) -> Driver:
     """
     if storage.startswith(MEMORY):
         return SQLite(None)
-    shown = masked(storage)
     kind, colon, rest = storage.partition("://")
-    kind = kind.partition("+")[0].lower()
+    kind, place = kind.partition("+")[0].lower(), rest.partition("?")[0]
     if not colon or not kind.isalpha():
-        raise UsageError(f"storage {shown!r} is not a URL; write sqlite:///file.db or postgresql://user@host/name")
-    if kind == "sqlite":
-        path = rest.partition("?")[0].removeprefix("/")
-        if not rest.startswith("/") or not path or path == ":memory:" or "\0" in path:
-            raise UsageError(f"storage {shown!r} names no file; write sqlite:///file.db (three slashes, then the path)")
-        return SQLite(path)
-    if kind in ("postgresql", "postgres"):
-        _check_port(rest, shown)
-        return PostgreSQL(f"postgresql://{rest}")
-    raise UsageError(f"storage {shown!r}: studies are kept in sqlite:///file.db or postgresql://user@host/name")
-
-
-def _check_port(rest: str, shown: str) -> None:
-    """Refuse what is not a port here: the server's library would repeat it, and it may be a part of a password."""
-    if rest.partition("?")[0].count("@") > 1:
-        raise UsageError(f"storage {shown!r}: write an @ inside a password as %40")
-    host = rest.partition("?")[0].rpartition("@")[2].partition("/")[0]
-    for one in host.split(","):
-        port = one.rpartition("]")[2].partition(":")[2]
-        if port and not port.isdigit():
-            raise UsageError(f"storage {shown!r}: what follows the host's colon is not a port number")
+        wrong = " is not a URL; write sqlite:///file.db or postgresql://user@host/name"
+    elif kind == "sqlite":
+        path = place.removeprefix("/")
+        if rest.startswith("/") and path and path != ":memory:" and "\0" not in path:
+            return SQLite(path)
+        wrong = " names no file; write sqlite:///file.db (three slashes, then the path)"
+    elif kind not in ("postgresql", "postgres"):
+        wrong = ": studies are kept in sqlite:///file.db or postgresql://user@host/name"
+    elif place.count("@") > 1:
+        wrong = ": write an @ inside a password as %40"
+    else:
+        hosts = place.rpartition("@")[2].partition("/")[0].split(",")
+        ports = (host.rpartition("]")[2].partition(":")[2] for host in hosts)
+        if all(port.isdigit() for port in ports if port):
+            return PostgreSQL(f"postgresql://{rest}")
+        # The server's library would repeat it, and it may be a part of a password.
+        wrong = ": what follows the host's colon is not a port number"
+    raise UsageError(f"storage {masked(storage)!r}{wrong}")
 
 
 # --- the log ---
@@ -275,11 +256,12 @@ ALL = 2**62  # more than there can be
 TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told, cost"
 
 
+@dataclass
 class SqlLog:
     """One transaction: statements on a connection."""
 
-    def __init__(self, connection: Any, driver: Driver) -> None:
-        self.connection, self.driver = connection, driver
+    connection: Any
+    driver: Driver
 
     def execute(self, text: str, *values: object) -> Any:
         """A statement; a cursor, from which its rows are read."""
@@ -290,22 +272,18 @@ class SqlLog:
         if rows:
             self.connection.cursor().executemany(text.replace("?", self.driver.mark), rows)
 
-    def row(self, text: str, *values: object) -> Any:
-        """The first row; None if there is none."""
-        return self.execute(text, *values).fetchone()
-
     def version(self) -> str | None:
         """Which version the tables are of; None if there are none."""
-        if self.row(self.driver.has_table, VERSION_TABLE) is None:
+        if self.execute(self.driver.has_table, VERSION_TABLE).fetchone() is None:
             return None
-        row = self.row(f"SELECT version_num FROM {VERSION_TABLE}")
+        row = self.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()
         return None if row is None else str(row[0])
 
     def study_names(self) -> list[str]:
         return sorted(row[0] for row in self.execute("SELECT name FROM surest_studies"))
 
     def find_study(self, name: str) -> StoredStudy | None:
-        row = self.row("SELECT id, name, settings, seal FROM surest_studies WHERE name = ?", name)
+        row = self.execute("SELECT id, name, settings, seal FROM surest_studies WHERE name = ?", name).fetchone()
         if row is None:
             return None
         if row[3] != seal(row[1], row[2]):
@@ -319,14 +297,14 @@ class SqlLog:
         )
         if self.execute(insert, name, settings, seal(name, settings)).rowcount != 1:
             return None
-        (study,) = self.row("SELECT id FROM surest_studies WHERE name = ?", name)
+        (study,) = self.execute("SELECT id FROM surest_studies WHERE name = ?", name).fetchone()
         self.add_arms(study, labels, 0, 0)
         rows = [(study, n, i.key, i.payload, seal(n, i.key, i.payload)) for n, i in enumerate(items)]
         self.many("INSERT INTO surest_items (study, item, key, payload, seal) VALUES (?, ?, ?, ?, ?)", rows)
         return int(study)
 
     def delete_study(self, name: str) -> bool:
-        row = self.row(f"SELECT id FROM surest_studies WHERE name = ?{self.driver.for_update}", name)
+        row = self.execute(f"SELECT id FROM surest_studies WHERE name = ?{self.driver.for_update}", name).fetchone()
         if row is None:
             return False
         for table in ("arms", "items", "requests", "packs", "snapshots", "tickets", "events"):
@@ -345,7 +323,7 @@ class SqlLog:
             f"(SELECT count(*) {opened}), (SELECT count(*) {opened} AND lease <= {self.driver.now}) "
             "FROM surest_studies s WHERE s.id = ?"
         )
-        row = self.row(query, study)
+        row = self.execute(query, study).fetchone()
         if row is None:
             return None
         now, paused, *counts = row
@@ -536,30 +514,22 @@ class SqlStore:
 
     def __init__(self, storage: str) -> None:
         self._given = storage
-        self.shown = masked(storage)
         self.driver = driver_of(storage)
         self._in_memory = isinstance(self.driver, SQLite) and self.driver.path is None
         self.one_machine = self.driver.is_sqlite and not self._in_memory
-        self._begin_here()
+        self._pid, self._idle = 0, deque[Any]()
+        """Connections that lie idle, which any thread may add to and take from, and of which process they are."""
 
-    def _begin_here(self) -> None:
-        """What belongs to one process: a child must leave its parent's connections alone."""
-        self._pid, self._idle = os.getpid(), deque[Any]()  # which any thread may add to and take from
-        weakref.finalize(self, _close_all, self._idle, self._pid)
-
-    def reading(self) -> AbstractContextManager[SqlLog]:
-        return self._transaction(self.driver.begin_reading)
-
-    def writing(self) -> AbstractContextManager[SqlLog]:
-        """A transaction that writes, acknowledged once it is on disk. On SQLite there is one at a time."""
-        return self._transaction(self.driver.begin_writing)
+    @property
+    def shown(self) -> str:
+        return masked(self._given)
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[SqlLog]:
+    def _transaction(self, write: bool) -> Iterator[SqlLog]:
         """A transaction; what a failure of the database means is said in words."""
         try:
             with self.driver.turn:
-                connection = self._begun(begin)
+                connection = self._begun(self.driver.begin_writing if write else self.driver.begin_reading)
                 try:
                     yield SqlLog(connection, self.driver)
                     connection.execute("COMMIT")
@@ -581,11 +551,16 @@ class SqlStore:
                 raise self._damaged(f"text in it cannot be read ({error})") from None
             raise self._explained(error) from None  # its traceback may hold what must not be shown
 
+    reading = partialmethod(_transaction, False)
+    writing = partialmethod(_transaction, True)
+    """A transaction that writes, acknowledged once it is on disk. On SQLite there is one at a time."""
+
     def _begun(self, begin: str) -> Any:
         """A connection in a new transaction: one that lies idle, if it still works, or else a new one."""
-        if self._pid != os.getpid():  # in a child: the connections are its parent's
+        if self._pid != os.getpid():  # the first one here; a child must leave its parent's connections alone
             _FOREIGN.extend(self._idle)
-            self._begin_here()
+            self._pid, self._idle = os.getpid(), deque()
+            weakref.finalize(self, _close_all, self._idle, self._pid)
         while True:
             try:
                 connection, used = self._idle.pop(), True
@@ -619,8 +594,19 @@ class SqlStore:
 
     def prepare(self, *, create: bool) -> None:
         """Make the tables, or bring them up to date, whoever else does so at the same moment."""
-        if isinstance(self.driver, SQLite):
-            self.driver.look(self.shown, create=create)
+        if isinstance(self.driver, SQLite) and self.driver.path is not None:
+            # What SQLite would not say: it makes a file that is missing, and takes a stump for a new one.
+            try:
+                size = Path(self.driver.path).stat().st_size
+            except FileNotFoundError:
+                size = 0
+                if not create:
+                    makes = "'surest study create' or open_study(…, arms=…) makes one"
+                    raise UsageError(f"{self.shown}: there is no such file; {makes}") from None
+            except (OSError, ValueError) as error:
+                raise StorageError(f"{self.shown} cannot be read: {error}") from None
+            if 0 < size < SMALLEST_PAGE:
+                raise self._damaged(f"{size} bytes are not a database")
         with self.reading() as log:
             version = log.version()
         if version is None and not create:
@@ -648,7 +634,7 @@ class SqlStore:
         if found != ["ok"]:
             raise self._damaged("; ".join(map(str, found)))
         counted = "SELECT study FROM surest_tickets GROUP BY study HAVING count(*) <> max(id) + 1 OR min(id) <> 0"
-        if log.row(counted) is not None:
+        if log.execute(counted).fetchone() is not None:
             raise self._damaged("some tickets are gone")
 
 

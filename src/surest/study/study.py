@@ -153,12 +153,9 @@ class Study:
         self._begin(checked_settings(stored, named))
 
     def _begin(self, settings: Settings) -> None:
+        """Settings, and what belongs to one process: a lock, and the session in step with the log. A fork gets its own."""
         self.settings, self.scale, self.seed = settings, settings.problem.scale, settings.problem.seed
         self.lease_seconds, self.on_failure = settings.handling.lease_seconds, settings.handling.on_failure
-        self._begin_here()
-
-    def _begin_here(self) -> None:
-        """What belongs to one process: a lock, and the session in step with the log. A fork gets its own."""
         self._pid, self._lock = os.getpid(), threading.RLock()
         self._holders: dict[int, str] = {}  # under which names tickets were taken here
         self._follower: Follower | None = None
@@ -167,7 +164,7 @@ class Study:
     def _begin_in_child(self) -> None:
         """A fork begins anew: a thread of its parent may hold the lock, and does so for ever here."""
         if self._pid != os.getpid():
-            self._begin_here()
+            self._begin(self.settings)
 
     def facts(self, log: Log, *, lock: bool = False) -> Facts:
         """The study now, with the arms that others added. One that was deleted meanwhile is refused, even if there is another
@@ -229,8 +226,7 @@ class Study:
         with self.at_one_moment() as (log, follower, _):
             return follower.catch_up(log).running
 
-    def _carry_out(self, calls: Sequence[Call]) -> list[Outcome]:
-        return carry_out(self, calls)
+    _carry_out = carry_out
 
     def ask(self, k: int = 1, worker: str | None = None) -> list[Ticket]:
         """Up to k tickets, leased to this worker: first those that failed or whose lease has run out, then fresh ones.
@@ -405,10 +401,10 @@ class Study:
     def result(self, *, history: bool = False, record: bool = False) -> "Result":
         """The verdict; before the end, the answer so far. `history` keeps evidence over time, `record` all rewards: a replay."""
         from surest.search.cells import further
-        from surest.search.watching import history as history_hook
+        from surest.search.watching import Looks
         from surest.study.outcome import events_of, health_of
 
-        looks = history_hook() if history else None
+        looks = Looks() if history else None
         with self.at_one_moment(check=False) as (log, follower, facts):
             session = follower.catch_up(log, anew=history or record, record=record, on_request=looks)
             items = [item.key for item in self.items] or None

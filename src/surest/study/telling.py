@@ -127,7 +127,7 @@ def _fresh(study: "Study", told: Mapping[int, StoredTicket], call: Tell) -> dict
         if number not in told:
             raise never(number)
         ticket = fresh.get(number, told[number])
-        value, cost = reward if call.checked else parted(reward, f"ticket {number}")
+        value, cost = parted(reward, f"ticket {number}") if isinstance(reward, tuple) else (reward, None)
         if not call.checked:
             value = _checked(study, ticket, value)
         if ticket.reward is None:

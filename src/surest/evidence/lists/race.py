@@ -52,11 +52,6 @@ class Standings:
         self._top = np.zeros(OPPONENTS + 1, np.int64)
         self._lead()
 
-    @property
-    def leader(self) -> int:
-        """The arm in play with the largest sum, the first of equals."""
-        return int(self._top[0])
-
     def current(self) -> FloatArray:
         """Each arm's wealth as it stands: the evidence that it is not a best arm."""
         wealth: FloatArray = self.wealth @ WEIGHTS
@@ -88,6 +83,8 @@ class Standings:
     def _lead(self) -> None:
         """Find the arms that may be opponents at the next item, and see that their cross products are known."""
         self._tops = leading(self.play, self.scores.sums, self._top)
+        self.leader = int(self._top[0])
+        """The arm in play with the largest sum, the first of equals."""
         for arm in self._top[: self._tops]:
             if self._slots[arm] < 0:
                 self._know(int(arm))

@@ -88,7 +88,7 @@ class Verdict:
     @property
     def play(self) -> IntArray:
         """The arms to evaluate on the next unit; none when it is decided."""
-        return self.left if self.chosen is None else self.left[:0]
+        return self.standings.play if self.chosen is None else self.standings.play[:0]
 
     @property
     def undecided(self) -> IntArray:
@@ -257,10 +257,13 @@ class Verdict:
         an arm only what is certain is told, and the level of the others does not depend on how many came.
         """
         sc, first, d = self.own, self.first, self.spread
-        known = sc.sums / sc.total if not sc.population else np.zeros(n)
-        low, high = known.copy(), np.minimum(known + self._left(n), 1.0)
+        known, left = np.zeros(n), np.ones(n)  # the most that the units an arm was not evaluated on can add to its mean
+        if not sc.population:
+            seen = np.append(0.0, np.cumsum(sc.weights))[sc.seen]
+            known, left = sc.sums / sc.total, np.maximum(sc.total - seen, 0.0) / sc.total
+        sure_low, sure_high = known, np.minimum(known + left, 1.0)
+        low, high = sure_low.copy(), sure_high.copy()
         low[:first], high[:first] = sc.intervals(self.delta / first, first)
-        sure_low, sure_high = known, np.minimum(known + self._left(n), 1.0)
         less, more = sure_low - sure_high[a], sure_high - sure_low[a]
         if a < first:
             pairs = max(first * (first - 1) // 2, 1)
@@ -268,14 +271,6 @@ class Verdict:
             less[:first], more[:first] = d * ends[0], d * ends[1]
         less[a] = more[a] = 0.0
         return np.clip(low, 0, 1), np.clip(high, 0, 1), np.clip(less, -d, d), np.clip(more, -d, d)
-
-    def _left(self, n: int) -> FloatArray:
-        """The most that the units an arm was not evaluated on can add to its mean."""
-        sc = self.own
-        if sc.population:
-            return np.ones(n)
-        seen: FloatArray = np.append(0.0, np.cumsum(sc.weights))[sc.seen]
-        return np.maximum(sc.total - seen, 0.0) / sc.total
 
 
 PAIRS_SHARE = 0.2  # v: the part of the wealth that bets on how far apart arms are

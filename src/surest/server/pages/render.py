@@ -1,11 +1,13 @@
 """Templates, and what every page needs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from jinja2 import ChoiceLoader, PackageLoader
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from surest import __version__
@@ -50,6 +52,12 @@ def opening(text: object) -> str:
 TEMPLATES = REPORTS.overlay(loader=ChoiceLoader([PackageLoader("surest.server"), PackageLoader("surest.report")]))
 TEMPLATES.filters |= {"shown_lines": partial(visible, keep="\n\t"), "shortened": partial(clipped, most=24)}
 TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted, "moment": moment}
+
+
+def again_lines(commands: Sequence[tuple[str, str]], long: int) -> Markup:
+    """Commands by their purpose, as reports show them."""
+    module: Any = TEMPLATES.get_template("pictures.html").module
+    return Markup(module.again_lines(commands, long))
 
 
 def page(request: Asked, template: str, /, status: int = 200, study: Study | None = None, **values: object) -> Response:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 from starlette.datastructures import FormData
 from starlette.responses import Response
@@ -10,6 +11,7 @@ from surest.decision.write import is_checkable
 from surest.errors import SurestError
 from surest.report.page import LONG, reproduction, settings_rows
 from surest.report.report import report_on
+from surest.result.data import Result
 from surest.result.questions import question
 from surest.search.session import may_grow
 from surest.server.endpoints import Asked, Endpoint
@@ -17,7 +19,8 @@ from surest.server.errors import reason_of
 from surest.server.events import Moment, streamed
 from surest.server.pages import do, view
 from surest.server.pages.files import FILES, decided
-from surest.server.pages.render import joining, page
+from surest.server.pages.render import again_lines, joining, page
+from surest.study.study import Study
 
 STATES = ("running", "paused", "decided", "ended")
 NOTICES = {
@@ -57,24 +60,25 @@ async def _line(request: Asked, name: str) -> view.StudyLine | tuple[str, str]:
 
 async def study(request: Asked) -> Response:
     """How a study stands."""
-    shown, service = await _shown(request), request.public_url
-    study, result = shown.study, shown.progress.result
-    report = await request.service.studies.call(report_on, study, result, service)
-    return page(
-        request,
-        "study.html",
-        study=study,
-        shown=shown,
-        asked=question(result.problem),
-        note=result.problem.note,
-        notice=NOTICES.get(request.query_params.get("done", "")),
-        joining=joining(study, service, bool(request.service.tokens)),
-        again=reproduction(report),
-        may_grow=may_grow(result.problem),
-        checkable=is_checkable(result.problem),
-        settings=settings_rows(report),
-        long=LONG,
-    )
+    shown, service, has_tokens = await _shown(request), request.public_url, bool(request.service.tokens)
+    result, at = shown.progress.result, (shown.study.id, len(shown.study.labels), service, has_tokens)
+    about = await request.study.made("about", lambda study: _about(study, result, service, has_tokens), at)
+    notice = NOTICES.get(request.query_params.get("done", ""))
+    return page(request, "study.html", study=shown.study, shown=shown, notice=notice, **about)
+
+
+def _about(study: Study, result: Result, service: str, has_tokens: bool) -> dict[str, Any]:
+    """What a study's page says that changes with its arms alone: what is asked, how to join, and how to do it again."""
+    report = report_on(study, result, service)
+    return {
+        "asked": question(result.problem),
+        "note": result.problem.note,
+        "joining": joining(study, service, has_tokens),
+        "again": again_lines(reproduction(report), LONG),
+        "may_grow": may_grow(result.problem),
+        "checkable": is_checkable(result.problem),
+        "settings": settings_rows(report),
+    }
 
 
 async def live(request: Asked) -> Response:

@@ -11,11 +11,11 @@ from markupsafe import Markup
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point
 from surest.report.page import Report, arm_cells, health, state, summary
-from surest.report.pictures import has_begun, pictures_of
+from surest.report.pictures import pictures_of
 from surest.result.data import Result
 from surest.result.differences import leads_of
 from surest.result.questions import question
-from surest.result.words import verdict
+from surest.result.words import has_begun, verdict
 from surest.search.cells import further
 from surest.server.events import is_idle
 from surest.server.pages.files import again
@@ -111,10 +111,11 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         point = None if progress.finished and is_long else point_of(follower.catch_up(log).running)
         out = log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
-        idle, failures = is_idle(log, study.id, facts), last_failures_of(log, study.id, study.labels)
+        idle = is_idle(log, study.id, facts)
+        failures = last_failures_of(log, study.id, study.labels) if progress.health else {}
     history = evidence_of(served, study, progress.told, point)
     result = replace(progress.result, history=history, health=progress.health)
-    result = result if is_long else further(result)
+    result = result if is_long or result.listed is None else further(result)
     progress = replace(progress, result=result)
     says, said = state_words(progress, facts.paused), verdict(result)
     report = Report(replace(result, forecast=None), study.name, last_failures=failures)  # which is among the facts
@@ -137,7 +138,7 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         "forecast": forecast(progress, idle),
         "drawn": pictures_of(result, live=True) if has_begun(result) else None,
         "arm_lines": arm_lines(report),
-        "table": cell_table(study, result),
+        "table": None if result.listed is None else cell_table(study, result),
         "paged": False,
         "health": health(report),
     }
@@ -202,7 +203,8 @@ def arms_with_verdict(result: Result) -> tuple[int, int]:
 def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int, bool]:
     """The table of arms: its head, its rows, how many arms are left out, and whether it has leads."""
     head, rows, rest = arm_cells(report)
-    result, arms, leads = report.result, report.result.arms, leads_of(report.result)
+    result, arms = report.result, report.result.arms
+    leads = leads_of(result) if result.certified or result.listed is not None else None
     ends = {row.arm: f"{arms.number(row.low)} – {arms.number(row.high)}" for row in (leads.rows if leads else ())}
     begun = has_begun(result)
     lines = [ArmLine(cells, begun and place in result.indices, ends.get(place, "")) for place, cells in rows]
