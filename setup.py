@@ -3,9 +3,9 @@
 Where there is no C compiler, or there are no headers of Python, the build goes on without: then they run as plain Python.
 """
 
-import multiprocessing
 import os
 import sys
+from multiprocessing import get_start_method
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -44,12 +44,28 @@ def extensions() -> list[Extension]:
 
 
 class BuildIfPossible(build_ext):
-    """Treats a compiler that is missing as one that fails: what is optional is left out then."""
+    """Translates the modules to C, and treats a compiler that is missing as one that fails: what is optional is left out then."""
 
     def finalize_options(self) -> None:
         """Compile several modules at once: an editable install forgets the option."""
         super().finalize_options()
         self.parallel = os.cpu_count()
+
+    def run(self) -> None:
+        """Build all. Whoever asks for metadata alone needs no C."""
+        translated = cythonize(
+            list(self.extensions),
+            include_path=["src"],
+            build_dir="build",
+            nthreads=self.parallel if get_start_method() == "fork" else 0,  # others would run this file again
+            compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=SHARED,
+            show_all_warnings=False,
+            quiet=True,
+        )
+        for ours, found in zip(self.extensions, translated, strict=True):
+            ours.sources, ours.optional = found.sources, True
+        super().run()
 
     def build_extension(self, ext: Extension) -> None:
         """Build one."""
@@ -59,16 +75,4 @@ class BuildIfPossible(build_ext):
             raise CompileError(str(error)) from error
 
 
-built = cythonize(
-    extensions(),
-    include_path=["src"],
-    build_dir="build",
-    nthreads=os.cpu_count() if multiprocessing.get_start_method() == "fork" else 0,  # others would run this file again
-    compiler_directives=DIRECTIVES,
-    shared_utility_qualified_name=SHARED,
-    show_all_warnings=False,
-    quiet=True,
-)
-for extension in built:
-    extension.optional = True  # Cython does not pass this on
-setup(cmdclass={"build_ext": BuildIfPossible}, ext_modules=built)
+setup(cmdclass={"build_ext": BuildIfPossible}, ext_modules=extensions())
