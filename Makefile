@@ -51,8 +51,8 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surest needs Python 3.11 or newer")'
 	@echo "Setting up the virtual environment $(VENV), once."
 	$(PYTHON) -m venv --without-pip $(VENV)
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check uv && $(UV) --editable . pip || \
-	  { $(BIN)/python -m ensurepip && $(PIP) --editable .; }
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check uv || { $(BIN)/python -m ensurepip && $(PIP) uv; }
+	$(UV) --editable . pip || { $(BIN)/python -m ensurepip && $(PIP) --editable .; }
 	touch $(INSTALLED)
 
 # What its tests and its documentation need as well.
