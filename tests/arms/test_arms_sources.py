@@ -140,11 +140,11 @@ def test_a_line_has_a_limit_and_a_small_file_cannot_fill_the_memory(tmp_path: Pa
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    few, many = (bomb(tmp_path / f"{times}.csv.gz", b"a,0.5\nb,1\n" * 10_000, times) for times in (4, 40))
+    few, many = (bomb(tmp_path / f"{times}.csv.gz", b"a,0.5\nb,1\n" * 10_000, times) for times in (2, 16))
     assert read_csv(many).means.tolist() == [0.5, 1.0]
     assert peak_of(lambda: read_csv(many)) < 1.2 * peak_of(lambda: read_csv(few))  # a law of two values
     rewards = read_in_order(many).numbers
-    assert [len(rewards["a"]), len(rewards["b"]), set(rewards["a"])] == [400_000, 400_000, {0.5}]
+    assert [len(rewards["a"]), len(rewards["b"]), set(rewards["a"])] == [160_000, 160_000, {0.5}]
 
 
 def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.from_regex(r"[0-9]{0,9}(\.[0-9]{0,9})?|-1|1e-3| 2|0x1", fullmatch=True), min_size=1, max_size=8))
-@settings(max_examples=300, suppress_health_check=UNIMPORTANT)
+@settings(max_examples=150, suppress_health_check=UNIMPORTANT)
 def test_numbers_are_those_of_float(tmp_path: Path, texts: list[str]) -> None:
     path = write(tmp_path, "value,arm\n" + "".join(f"{text},a\n" for text in texts))
     try:

@@ -84,20 +84,18 @@ def test_what_a_list_looks_ahead_at_is_gone_through_once_and_not_for_each_of_its
         check_request(Cells([0], [1], ahead=[9]), 2, "mine", 4, before=Cells([0], [0], ahead=[1, 9]))
 
 
+OF_TWO, OF_ONE = (Pull(arms, 2, Statistic.MEAN) for arms in ([0, 1], [0]))
+
+
 @pytest.mark.parametrize(
     ("request_", "reply"),
     [
-        (Pull([0, 1], 2, Statistic.MEAN), np.array([0.5])),
-        (Pull([0, 1], 2, Statistic.MEAN), [0.5, 0.5]),
-        (Pull([0, 1], 2, Statistic.MEAN), np.array([0.5, np.nan])),
-        (Pull([0, 1], 2, Statistic.MEAN), np.array([0.5, 1.5])),
-        (Pull([0], 1, Statistic.MEAN), np.array([-0.1])),
-        (Pull([0], 1, Statistic.MEAN), np.array([1])),
+        *((OF_TWO, reply) for reply in (np.array([0.5]), [0.5, 0.5], np.array([0.5, np.nan]), np.array([0.5, 1.5]))),
+        *((OF_ONE, reply) for reply in (np.array([-0.1]), np.array([1]), None)),
         (Pull([0, 1], 2, Statistic.REWARDS), np.zeros(3)),
         (Pull([0, 1], 2, Statistic.ATOMS), np.zeros(2)),
         (Pull([0, 1], 2, Statistic.ATOMS), Atoms(np.array([0, 1]), np.array([0.5]), np.array([2]))),
         (Cells([0, 1], [0]), np.zeros(2)),
-        (Pull([0], 2, Statistic.MEAN), None),
     ],
     ids=repr,
 )

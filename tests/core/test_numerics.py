@@ -55,9 +55,6 @@ def test_roots(function: object, low: float, high: float) -> None:
     found = of_lab.root(function, low, high)
     expected = optimize.bisect(function, low, high, xtol=1e-15, rtol=1e-15, maxiter=500)
     assert math.isclose(found, expected, rel_tol=1e-14, abs_tol=1e-14)
-
-
-def test_without_a_change_of_sign_there_is_no_root() -> None:
     with pytest.raises(ValueError, match="same sign"):
         of_lab.root(lambda x: x + 1, 0.0, 1.0)
 

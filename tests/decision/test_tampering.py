@@ -270,36 +270,38 @@ def test_any_changed_byte_breaks_the_chain(sample: str) -> None:
         assert said.startswith((f"line {where + 1}: ", f"line {where + 2}: it does not carry")), said
 
 
-def test_lines_that_are_cut_moved_doubled_or_of_another_file_are_refused() -> None:
+@pytest.mark.parametrize("where", [1, 15, -2])
+def test_lines_that_are_cut_moved_or_doubled_are_refused(where: int) -> None:
     raw, other = raw_of("best"), raw_of("epsilon")
-    middle = len(raw) // 2
-    for where in range(1, len(raw) - 1, 7):
-        assert "hash of the line before" in refusal([*raw[:where], *raw[where + 1 :]])
-        assert "hash of the line before" in refusal([*raw[: where + 1], raw[where], *raw[where + 1 :]])
-    assert refusal(raw[:-1]) == f"line {len(raw) - 1}: the file is cut after this line"
-    assert refusal(raw[:middle]) == f"line {middle}: the file is cut after this line"
-    assert refusal([*raw[:middle], raw[middle][:-9]]).startswith(f"line {middle + 1}: not JSON")
-    assert "hash of the line before" in refusal([*raw[:middle], *other[-middle:]])
-    assert refusal([*raw, *raw[-1:]]).startswith(f"line {len(raw) + 1}: ")
+    where %= len(raw)
+    for beside in (
+        [*raw[:where], *raw[where + 1 :]],
+        [*raw[: where + 1], *raw[where:]],
+        [*raw[:where], *other[-where:]],
+    ):
+        assert "hash of the line before" in refusal(beside)
+    assert refusal(raw[:where]) == f"line {where}: the file is cut after this line"
+    assert refusal([*raw[:where], raw[where][:-9]]).startswith(f"line {where + 1}: not JSON")
+
+
+NO_LINES = [b" ", b"\n", b" \n", b"\0", b"\r\n", b"{}\n"]
+
+
+def test_lines_are_json_in_utf_8_and_nothing_stands_beside_them(tmp_path: Path) -> None:
+    raw = raw_of("best")
+    *before, last = raw
+    for encoding in ("utf-16", "utf-16-le", "utf-32-be", "utf-8-sig"):
+        assert refusal([*before, last.decode().encode(encoding)]).startswith(f"line {len(raw)}: ")
+        assert refusal([line.decode().encode(encoding) for line in raw]).startswith("line 1: not JSON")
+    for more in (last, *NO_LINES):
+        assert refusal([*raw, more]).startswith(f"line {len(raw) + 1}: ")
+        assert refusal([*before, last[:-1] + more + b"\n"]) != ""
+    for changed in (b" " + last, last.replace(b",", b", "), last[:-1]):
+        assert refusal([*before, changed]) != ""
     assert refusal([]) == "line 0: the file is cut after this line"
-    assert refusal([b"\xff\xfe\n"]).startswith("line 1: not JSON")
-    assert refusal([b"[" * 100_000 + b"\n"]).startswith("line 1: not JSON")
     assert refusal([b"7\n"]) == "line 1: not a JSON object"
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be", "utf-8-sig"])
-def test_lines_are_utf_8(encoding: str) -> None:
-    raw = raw_of("best")
-    assert refusal([*raw[:-1], raw[-1].decode().encode(encoding)]).startswith(f"line {len(raw)}: ")
-    assert refusal([line.decode().encode(encoding) for line in raw]).startswith("line 1: not JSON")
-
-
-@pytest.mark.parametrize("more", [b" ", b"\n", b" \n", b"\0", b"\r\n", b"{}\n"])
-def test_nothing_stands_beside_the_lines(tmp_path: Path, more: bytes) -> None:
-    raw = raw_of("best")
-    assert refusal([*raw, more]).startswith(f"line {len(raw) + 1}: ")
-    for changed in (raw[-1][:-1] + more + b"\n", b" " + raw[-1], raw[-1].replace(b",", b", "), raw[-1][:-1]):
-        assert refusal([*raw[:-1], changed]) != ""
+    for line in (b"\xff\xfe\n", b"[" * 100_000 + b"\n"):
+        assert refusal([line]).startswith("line 1: not JSON")
     path, packed = tmp_path / "decision.jsonl.gz", gzip.compress(b"".join(raw))
     for wrong, words in (
         (packed + b"\0" * 9, "follows"),

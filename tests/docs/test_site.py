@@ -57,31 +57,24 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert not [sheet for sheet in site.rglob("*.css") if re.search(r"url\([\"']?(https?:)?//", text(sheet))]
 
 
-def test_every_public_name_is_described(site: Path) -> None:
-    page = text(site / "api.html")
-    names = set(surest.__all__) - {"__version__"}
-    assert {name for name in names if f'id="surest.{name}"' not in page} == set()
-    assert surest.identify.__doc__.split("`")[0].strip() in page
+SUBCOMMANDS = [f"study-{name}" for name in study.list_commands(click.Context(study))]
+DESCRIBED = {
+    "api": [
+        *(f'id="surest.{name}"' for name in surest.__all__ if name != "__version__"),
+        str(surest.identify.__doc__).split("`")[0].strip(),
+    ],
+    "commands": ["--suggest K", *(f'id="surest-{name}"' for name in (*COMMANDS, *SUBCOMMANDS))],
+    "http": ["held", *(f"<code>{endpoint.method} {plain_path(endpoint.path)}" for endpoint in ENDPOINTS)],
+    "algorithms/index": [f'id="{name}"' for name in REGISTRY],
+}
+"""What a page must have: each public name, command, request of the service and algorithm."""
 
 
-def test_every_command_is_described(site: Path) -> None:
-    page = text(site / "commands.html")
-    names = [*COMMANDS, *(f"study-{name}" for name in study.list_commands(click.Context(study)))]
-    assert len(names) > 20
-    assert [name for name in names if f'id="surest-{name}"' not in page] == []
-    assert "--suggest K" in page
-
-
-def test_every_request_of_the_service_is_described(site: Path) -> None:
-    page = text(site / "http.html")
-    assert len(ENDPOINTS) > 15
-    assert [e for e in ENDPOINTS if f"<code>{e.method} {plain_path(e.path)}" not in page] == []
-    assert "held" in page
-
-
-def test_every_algorithm_is_described(site: Path) -> None:
-    page = text(site / "algorithms/index.html")
-    assert [name for name in REGISTRY if f'id="{name}"' not in page] == []
+@pytest.mark.parametrize("page", DESCRIBED)
+def test_all_that_there_is_is_described(site: Path, page: str) -> None:
+    shown = text(site / f"{page}.html")
+    assert len(DESCRIBED[page]) > 15
+    assert [one for one in DESCRIBED[page] if one not in shown] == []
 
 
 def test_the_page_on_benchmarks_quotes_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,12 @@
 """Make real logs of inspect_ai, with models that answer from a list: ``python inspect_logs.py FOLDER``.
 
-It prints, as JSON, what came of an evaluation that stops early.
+It prints, as JSON, what came of an evaluation that stops early, and what the example prints.
 """
 
+import contextlib
+import io
 import json
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from inspect_ai.solver import generate
 
 from surest.integrations.inspect_ai import BaselineStopping
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "best_of_eval_logs.py"
 SAMPLES = [Sample(input=f"{i} + {i} = ?", target=str(2 * i), id=f"q{i}") for i in range(20)]
 RUNS: dict[str, tuple[set[int], int, Any]] = {
     "good": ({3}, 1, "eval"),
@@ -46,7 +50,10 @@ def main(folder: Path) -> None:
             task, model=model(name, wrong), log_dir=str(folder), log_format=form, display="none", epochs=epochs
         )
         assert log.status == "success", log.error
-    print(json.dumps(stopped_early(folder / "early")))
+    found, sys.argv = stopped_early(folder / "early"), ["best_of_eval_logs.py"]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+    print(json.dumps({**found, "example": printed.getvalue()}))
 
 
 def stopped_early(folder: Path) -> dict[str, Any]:

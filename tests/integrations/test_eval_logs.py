@@ -2,8 +2,7 @@
 what its `save_results_samples` writes."""
 
 import json
-import subprocess
-import sys
+import re
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +15,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import Run, refused
+from calling import Run, ran, refused
 from surest.arms.games import games_of
 from surest.errors import UsageError
 from surest.integrations.eval_logs import logs, table
@@ -28,11 +27,10 @@ ECHO = HERE / "promptfoo_echo.json"
 @pytest.fixture(scope="module")
 def inspect_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("logs")
-    command = [sys.executable, str(HERE / "inspect_logs.py"), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
-    assert done.returncode == 0, done.stderr
+    done = ran(HERE / "inspect_logs.py", folder)
+    assert done.status == 0, done.err
     (folder / "early").rename(folder.with_name("early"))
-    folder.with_name("early.json").write_text(done.stdout)
+    folder.with_name("early.json").write_text(done.out)
     return folder
 
 
@@ -196,6 +194,9 @@ def test_an_evaluation_ends_when_a_model_is_certified_to_be_worse(inspect_folder
     assert shuffled["done"] < 40
     assert found["plain"]["status"] == "error"
     assert "the dataset is not shuffled" in found["plain"]["error"]
+    first, second = found["example"].splitlines()
+    assert first == "mockllm/large is the best on these 60 sums: exact True"
+    assert int(re.findall(r"^(\d+) of 180 answers would have told", second)[0]) < 130
 
 
 def test_logs_that_differ_in_a_parameter_are_named_by_it_and_gated(run: Run) -> None:
@@ -260,14 +261,11 @@ def test_select_best_of_promptfoo_is_a_duel(tmp_path: Path, run: Run) -> None:
     found = surest.duel(path)
     assert (found.best, found.certified) == ("model 1", True)
     pairs = [len(scores) for scores in games_of(path).scores if len(scores)]
-    assert len(pairs) == 3
-    assert min(pairs) > 250  # they are drawn, whatever was selected
-    assert sum(pairs) == 900
+    assert (len(pairs), sum(pairs), min(pairs) > 250) == (3, 900, True), "they are drawn, whatever was selected"
     by_scores = surest.evaluate(table([path], "select-best"))
     assert (by_scores.best, by_scores.means) == ("model 1", pytest.approx([0.1, 0.6, 0.3], abs=0.05))
-    real = games_of(
-        HERE / "promptfoo_select.json"
-    )  # written by promptfoo 0.121.20: the judge's third answer was nonsense
+    # written by promptfoo 0.121.20: the judge's third answer was nonsense
+    real = games_of(HERE / "promptfoo_select.json")
     assert (real.players, real.total, len(real.notes)) == (("echo", "loud echo"), 2, 2)
     assert [scores.tolist() for scores in real.scores] == [[0.0, 0.0], []]
     with pytest.raises(UsageError, match="no duels"):

@@ -76,7 +76,9 @@ def test_the_last_step_is_not_pruned() -> None:
 
 
 def test_the_opponent_is_the_best_with_all_steps_that_was_complete_before() -> None:
-    study = study_with(np.full(50, 0.1))
+    study = optuna.create_study(direction="maximize", pruner=SurestPruner())
+    assert pruned_after(study, np.zeros(5), range(5)) is None, "there is none yet"
+    add(study, np.full(50, 0.1))
     add(study, np.ones(5))  # returned early: not all of its steps are known
     running = study.ask()
     add(study, np.full(50, 0.9))  # completed while the other ran
@@ -93,32 +95,23 @@ def test_the_number_of_steps_may_be_given() -> None:
     assert pruned_after(study, np.zeros(40), range(40)) is not None
 
 
-def test_without_an_opponent_nothing_is_pruned() -> None:
-    study = optuna.create_study(pruner=SurestPruner())
-    assert pruned_after(study, np.ones(5), range(5)) is None
-
-
 def test_what_cannot_be_compared_is_not_pruned_and_said() -> None:
     study = study_with(np.ones(30))
-    trial = study.ask()
-    trial.report(math.nan, 0)
-    with pytest.warns(UserWarning, match="reported a value that is not finite"):
-        assert not trial.should_prune()
-    trial = study.ask()
-    trial.report(0.0, 77)
-    with pytest.warns(UserWarning, match="reported step 77, which the best trial did not"):
-        assert not trial.should_prune()
+    for value, step, said in (
+        (math.nan, 0, "a value that is not finite"),
+        (0.0, 77, "step 77, which the best trial did"),
+    ):
+        trial = study.ask()
+        trial.report(value, step)
+        with pytest.warns(UserWarning, match=f"reported {said}"):
+            assert not trial.should_prune()
 
 
 def test_mistakes_are_refused() -> None:
-    with pytest.raises(UsageError, match="delta"):
-        SurestPruner(0.0)
-    with pytest.raises(UsageError, match="n_steps is 0"):
-        SurestPruner(n_steps=0)
-    with pytest.raises(UsageError, match="bounds"):
-        SurestPruner(bounds=(1, 0))
-    study = study_with(np.ones(30))
-    trial = study.ask()
+    for settings, said in (({"delta": 0.0}, "delta"), ({"n_steps": 0}, "n_steps is 0"), ({"bounds": (1, 0)}, "bounds")):
+        with pytest.raises(UsageError, match=said):
+            SurestPruner(**settings)
+    trial = study_with(np.ones(30)).ask()
     trial.report(1.5, 0)
     with pytest.raises(RewardError, match=r"a step of trial \d"):
         trial.should_prune()

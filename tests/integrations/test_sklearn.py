@@ -66,8 +66,7 @@ def test_it_passes_the_checks_that_grid_search_passes(
 def test_it_finds_what_grid_search_finds_from_fewer_fits() -> None:
     race = SurestSearchCV(TREE, DEPTHS, cv=SPLITS, random_state=0).fit(X, Y)
     grid = GridSearchCV(TREE, DEPTHS, cv=SPLITS).fit(X, Y)
-    assert race.certified_
-    assert race.best_params_ == grid.best_params_
+    assert (race.certified_, race.best_params_) == (True, grid.best_params_)
     assert race.result_.best == f"max_depth={race.best_params_['max_depth']}"
     assert "has the best mean on these" in str(race.result_)
     assert race.n_fits_ + race.n_fits_saved_ == 3 * 40
@@ -78,12 +77,10 @@ def test_it_finds_what_grid_search_finds_from_fewer_fits() -> None:
         ours, theirs = (search.cv_results_[f"split{split}_test_score"] for search in (race, grid))
         there = ~np.isnan(ours)
         assert ours[there] == pytest.approx(theirs[there])
-    assert sum(race.cv_results_["n_splits"]) == race.n_fits_
-    assert set(grid.cv_results_) <= set(race.cv_results_)
-    assert race.cv_results_["rank_test_score"][race.best_index_] == 1
-    assert sorted(race.cv_results_["rank_test_score"]) == [1, 2, 3]
-    assert race.cv_results_["param_max_depth"].tolist() == [1, 2, 3]
-    assert race.best_score_ == race.cv_results_["mean_test_score"][race.best_index_]
+    found, best = race.cv_results_, race.best_index_
+    assert (sum(found["n_splits"]), set(grid.cv_results_) - set(found)) == (race.n_fits_, set())
+    assert (found["rank_test_score"][best], sorted(found["rank_test_score"])) == (1, [1, 2, 3])
+    assert (found["param_max_depth"].tolist(), found["mean_test_score"][best]) == ([1, 2, 3], race.best_score_)
 
 
 def test_the_verdict_depends_on_the_seed_and_not_on_the_workers() -> None:
@@ -125,12 +122,13 @@ def test_groups_and_weights_go_where_they_belong() -> None:
 
 
 def test_mistakes_are_refused() -> None:
-    with pytest.raises(UsageError, match="one score"):
-        SurestSearchCV(TREE, DEPTHS, scoring=["accuracy", "f1_macro"]).fit(X, Y)
-    with pytest.raises(UsageError, match="delta"):
-        SurestSearchCV(TREE, DEPTHS, delta=2).fit(X, Y)
-    with pytest.raises(RewardError, match="bounds"):
-        SurestSearchCV(TREE, DEPTHS, scoring="neg_log_loss", random_state=0).fit(X, Y)
+    for settings, error, said in (
+        ({"scoring": ["accuracy", "f1_macro"]}, UsageError, "one score"),
+        ({"delta": 2}, UsageError, "delta"),
+        ({"scoring": "neg_log_loss"}, RewardError, "bounds"),
+    ):
+        with pytest.raises(error, match=said):
+            SurestSearchCV(TREE, DEPTHS, random_state=0, **settings).fit(X, Y)
     found = SurestSearchCV(TREE, DEPTHS, scoring="neg_log_loss", bounds=(-40, 0), random_state=0).fit(X, Y)
     assert -40 <= found.best_score_ <= 0
 
@@ -145,9 +143,7 @@ def test_without_refit_there_is_nothing_to_predict_with() -> None:
 
 
 def test_a_spread_saves_fits_and_is_checked() -> None:
-    search = SurestSearchCV(
-        TREE, DEPTHS, cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=8, random_state=0), random_state=0
-    )
+    search = SurestSearchCV(TREE, DEPTHS, cv=SPLITS, random_state=0)
     plain, stated = search.fit(X, Y), clone(search).set_params(spread=0.6).fit(X, Y)
     assert stated.best_params_ == plain.best_params_
     assert stated.n_fits_ < plain.n_fits_

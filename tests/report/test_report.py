@@ -4,6 +4,7 @@ How a page looks, a person has to see; that it fits a phone, follows the colour 
 """
 
 import html
+import io
 import json
 import re
 import shlex
@@ -196,12 +197,14 @@ def test_a_result_of_the_command_line(run: Run) -> None:
     assert Path("again.html").read_text() == Path("r.html").read_text()
 
 
-def test_a_result_from_standard_input(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("in").write_text(json.dumps(result.to_dict()))
-    with Path("in").open() as file:
-        monkeypatch.setattr(sys, "stdin", file)
-        assert run("report", "-", "--output", "r.md")[0] == 0
-    assert "In Python, with the same arms" in Path("r.md").read_text()
+def test_a_result_from_standard_input_and_without_matplotlib(
+    run: Run, result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for form, shown, times in (("md", "In Python, with the same arms", 1), ("html", "<svg", 4)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(result.to_dict()).encode())))
+        assert run(f"report - --output r.{form}").status == 0
+        assert Path(f"r.{form}").read_text().count(shown) == times
 
 
 def test_a_study(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,13 +275,6 @@ def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run)
     assert run("report", "s", "--output", "r.md")[0] == 2
     assert "cannot be written" in run("report", "s", "--storage", "sqlite:///s.db", "--output", "folder.md").err
     assert run("report", "s", "--storage", "sqlite:///s.db", "--output", "r.md")[0] == 0
-
-
-def test_without_matplotlib(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    Path("r.json").write_text(json.dumps(result.to_dict()))
-    assert run("report", "r.json", "--output", "r.html")[0] == 0
-    assert Path("r.html").read_text().count("<svg") == 4
 
 
 WRONG: list[tuple[str, Any]] = [

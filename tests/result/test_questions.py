@@ -7,11 +7,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import surest
+from calling import Run
 from surest.arms.finite import bernoulli
-from surest.cli import cli
 from surest.core.problem import problem_of
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.report.report import read_report
@@ -66,23 +65,18 @@ def test_the_question_is_in_the_users_units():
         ({"control": "d", "margin": 0.1}, 20, " of 3.", "best"),  # the control gets no verdict
     ],
 )
-def test_a_study_asks_every_question(question, first: int, asked: str, other: str, tmp_path: Path):
-    storage = f"sqlite:///{tmp_path}/s.db"
-    study = surest.open_study(storage, "s", LABELS, 0.1, seed=3, **question)
+def test_a_study_asks_every_question(question, first: int, asked: str, other: str, run: Run):
+    study = surest.open_study("sqlite:///surest.db", "s", LABELS, 0.1, seed=3, **question)
     rng = np.random.default_rng(5)
-    for rounds, size in ((first, 5), (3000, 50)):
-        for _ in range(rounds):
-            tickets = study.ask(size)
-            if tickets:
-                study.tell_all(tickets, [float(rng.random() < MEANS[ticket.arm]) for ticket in tickets])
-        shown = CliRunner().invoke(cli, ["study", "status", "s", "--storage", storage])
-        assert shown.exit_code == 0, shown.output
-        if size == 5:
-            said = " ".join(shown.output.split())
-            assert (asked in said, other in said) == (True, False)
-    found = surest.open_study(storage, "s").result()
-    assert found.certified
-    assert found.chosen == ("a", "c")
+    for _ in range(first):
+        study.tell_all(tickets := study.ask(5), [float(rng.random() < MEANS[ticket.arm]) for ticket in tickets])
+    said = run("study status s")
+    assert (said.status, asked in said.words, other in said.words) == (0, True, False)
+    while tickets := study.ask(50):
+        study.tell_all(tickets, [float(rng.random() < MEANS[ticket.arm]) for ticket in tickets])
+    assert run("study status s").status == 0
+    found = surest.open_study("sqlite:///surest.db", "s").result()
+    assert (found.certified, found.chosen) == (True, ("a", "c"))
     assert found.problem.question == study.settings.session(LABELS).problem.question
 
 

@@ -71,9 +71,6 @@ def test_the_fastest_is_named_with_its_factors() -> None:
     low, middle, high = timings.ratio(0)
     assert low < 1.65 < high < 1.72
     assert middle == pytest.approx(1.65, abs=0.03)
-    assert verdict(timings) == "fast is the fastest: wrong with probability at most 0.05."
-    assert comparisons(timings)[0].startswith("fast is 1.6")
-    assert comparisons(timings)[0].endswith(").")
     assert [len(command.uncounted) for command in timings.commands] == [EARLY, PILOT, EARLY]
 
 
@@ -217,13 +214,9 @@ def test_a_median_has_no_bounds_at_first() -> None:
 
 
 def test_a_command_that_fails_is_an_error_with_its_output(run: Run) -> None:
-    with pytest.raises(EvaluationError, match="exit status 3"):
-        surest.fastest(["true", "exit 3"])
-    status, out, err = run("true", "echo it broke >&2; exit 3", "--quiet")
-    assert (status, out) == (2, "")
-    assert "ended with exit status 3" in err
-    assert "it broke" in err
-    assert "--ignore-failure" in err
+    said = run("true", "echo it broke >&2; exit 3", "--quiet")
+    assert (said.status, said.out) == (2, "")
+    assert all(words in said.err for words in ("ended with exit status 3", "it broke", "--ignore-failure"))
     status, out, _ = run("true", "exit 3", "-i", "--max-runs", "6", "--json", "--quiet")
     assert status == 3
     assert json.loads(out)["commands"][1]["exit_codes"] == [3]
@@ -247,13 +240,15 @@ def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Run) -> None:
 
 
 def test_it_cleans_up_after_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="'false' failed"):
-        surest.fastest(["true", "false"], cleanup=f"touch {tmp_path / 'cleaned'}")
+    for command, helpers, said in (
+        ("false", {"cleanup": f"touch {tmp_path / 'cleaned'}"}, "'false' failed"),
+        ("true", {"prepare": "exit 4"}, "prepare: exit 4"),
+        ("true", {"cleanup": "exit 5"}, "cleanup: exit 5"),
+        ("exit 3", {}, "exit status 3"),
+    ):
+        with pytest.raises(EvaluationError, match=said):
+            surest.fastest(["true", command], max_runs=6, **helpers)
     assert (tmp_path / "cleaned").exists()
-    with pytest.raises(EvaluationError, match="prepare: exit 4"):
-        surest.fastest(["true", "true"], prepare="exit 4")
-    with pytest.raises(EvaluationError, match="cleanup: exit 5"):
-        surest.fastest(["true", "true"], cleanup="exit 5", max_runs=6)
 
 
 def test_what_people_read(
