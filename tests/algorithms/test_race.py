@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evidence.test_race_exact import counted
+from evidence.test_over_all_orders import counted
 from statistical.list_tables import ended, played
 from surest.algorithms import start
 from surest.algorithms.race import race

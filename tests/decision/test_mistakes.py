@@ -10,9 +10,8 @@ import pytest
 
 import surest
 from decision.decisions import challenges, cheapest_of_four, known_gate, lines_of, made, refusal
-from evidence import test_list_questions_exact, test_race_exact
-from statistical import test_gate, test_gate_known
-from statistical.race_mutants import mistakes_of, mutant, mutant_of, source_of
+from evidence.test_over_all_orders import gate_rule, race_mutant
+from statistical.race_mutants import mistakes_of, mutant_of, source_of
 from surest.algorithms.wager import ledger as ledgers
 from surest.algorithms.wager.ledger import Ledger
 from surest.evidence.cheapest import Cheapest
@@ -45,9 +44,8 @@ def gates() -> Iterable[surest.Gate]:
         yield found
 
 
-def of_race(mistake: str | list[Change]) -> dict[str, Any]:
-    module = test_race_exact.mistaken(mistake) if isinstance(mistake, str) else mutant(*mistake)
-    return {"surest.evidence.lists.verdict.Standings": module.Standings}
+def of_race(changes: list[Change]) -> dict[str, Any]:
+    return {"surest.evidence.lists.verdict.Standings": race_mutant(*changes).Standings}
 
 
 def of_pairs(changes: list[Change]) -> dict[str, Any]:
@@ -104,16 +102,16 @@ CHALLENGE = {
     "promoted at delta": ("(0.0, 1 / level, False", "(0.0, 1 / delta, False"),
     "rejected at twice delta": ("(-worth, 1 / delta, worth > 0", "(-worth, 0.5 / delta, worth > 0"),
 }
-BETS = {name: changes for name, changes in test_gate.MISTAKES.items() if name != "certain too early"}
+BETS = {name: changes for name, changes in mistakes_of("gate").items() if name != "certain too early"}
 PREDICTED = ("a prediction that saw the item", "the baseline's mean on items seen")
 GROUPS: dict[str, Group] = {
     "an arm": (
-        mistakes_of("race, seen in a decision") | {name: name for name in test_race_exact.MISTAKES},
+        mistakes_of("race, seen in a decision") | mistakes_of("race, seen over all orders"),
         of_race,
         partial(decided, 3),
     ),
     "a set": (
-        test_list_questions_exact.MISTAKES,
+        mistakes_of("the best arms"),
         at_users(top, "Sets", "surest.evidence.lists.top", "surest.decision.rounds"),
         partial(decided, 3, top=2),
     ),
@@ -126,12 +124,12 @@ GROUPS: dict[str, Group] = {
     "a gate": (
         BETS | mistakes_of("gate, seen in a decision"),
         lambda changes: dict.fromkeys(
-            ("surest.evidence.lists.gate.bet_above", "surest.decision.two.bet_above"), test_gate.mutant(*changes)
+            ("surest.evidence.lists.gate.bet_above", "surest.decision.two.bet_above"), gate_rule(*changes)
         ),
         gates,
     ),
     "predictions": (
-        {name: test_gate_known.MISTAKES[name] for name in PREDICTED},
+        {name: mistakes_of("predictions of a gate")[name] for name in PREDICTED},
         lambda changes: {"surest.evidence.lists.gate.lists": mutant_of(lists, *changes)},
         lambda: map(known_gate, range(3)),
     ),

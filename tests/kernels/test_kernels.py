@@ -42,7 +42,13 @@ def test_the_same_bits_without_vector_instructions(compiled: str) -> None:
     without = {"NPY_DISABLE_CPU_FEATURES": " ".join(VECTORS)}
     left = run("-c", 'import numpy as np; print(np.show_config("dicts")["SIMD Extensions"].get("found"))', **without)
     assert not any(name in left for name in VECTORS), "they are disabled"
-    assert run(BITS, **without).splitlines() == compiled.splitlines()
+    found, usual = (
+        [line for line in out.splitlines() if not line.startswith("surest.kernels.")]
+        for out in (run(BITS, **without), compiled)
+    )
+    assert found == usual, (
+        "results are the same; what kernels are asked on the way may be as many things in another order"
+    )
 
 
 def test_kernels_are_compiled_here_and_up_to_date() -> None:

@@ -1,81 +1,20 @@
-"""Gates that predict the candidate's scores from known rows, and that ask whether both are the same: errors, items, mistakes."""
+"""Gates that predict the candidate's scores from known rows, and that ask whether both are the same: errors and items."""
 
-from itertools import permutations
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 from statistical.list_tables import answer_to, ended, most_allowed
-from statistical.race_mutants import mistakes_of, mutant_of
 from surest.algorithms.race import race
 from surest.arms.tables import read_table
 from surest.core.question import Question
 from surest.evidence.lists import gate as evidence
-from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, judge, mirrored, new_state
-from surest.kernels import lists
+from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, judge, mirrored
 from surest.kernels.constants import PLAIN
 from surest.study.ledger import share
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "items"
-SMALL = [([1, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0]), ([0.2, 0.9, 0.5, 1, 0, 0.1], [1, 0.8, 0.4, 0.9, 0, 0.7])]
-
-
-def mean_wealth(kernel: ModuleType, baseline: list[float], candidate: list[float], up: bool) -> float:
-    """The mean, over all orders of a list, of what bets beside predictions against the truth come to at the end."""
-    made = []
-    old, new = np.array(baseline, float), np.array(candidate, float)
-    mean, total = float(np.mean(new - old)) * (1 if up else -1), len(old)
-    for order in map(list, permutations(range(total))):
-        b, path = old[order], (new - old)[order]
-        features = np.ascontiguousarray(np.column_stack([np.ones(total), 2 * b - 1]))
-        sums, told = np.hstack([0.5 * np.eye(2), np.zeros((2, 1))]), np.empty((total, 4))
-        for start in range(total):
-            kernel.predict(path, max(start - 1, 0), start, start + 1, b, b, features, sums, np.empty((2, 3)), told)
-        path, told = (path, told) if up else (-path, mirrored(told))
-        made.append(kernel.bet_above(path, told, 0, float(total), mean, 1e9, mean < 0, 0.0, new_state())[1])
-    return float(np.mean(made))
-
-
-def worst(kernel: ModuleType) -> float:
-    return max(mean_wealth(kernel, *(rows if k else rows[::-1]), up) for rows in SMALL for k in (0, 1) for up in (0, 1))
-
-
-def test_over_all_orders_the_mean_wealth_beside_predictions_is_at_most_1() -> None:
-    assert 0.9 < worst(lists) <= 1 + 1e-12
-
-
-@pytest.mark.parametrize("trial", range(6))
-def test_no_prefix_of_any_order_lets_the_wealth_grow(trial: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Ville's inequality needs: wealth depends on the items seen alone, and its next mean, given these, is no larger."""
-    monkeypatch.setattr(evidence, "EVERY", 1 + trial % 2)
-    rng, total = np.random.default_rng([9, trial]), 5
-    scores = rng.integers(0, 2, (5, total)) if trial < 3 else rng.random((5, total))
-    old, new, older = scores[0].astype(float), scores[1].astype(float), scores[2:].astype(float)
-    more = directions(old, older)
-    for up, beyond in ((1, 0.0), (-1, 0.0), (1, 0.07)):
-        x, wealth = up * float(np.mean(new - old)) + beyond, dict[tuple[int, ...], float]()
-        for order in permutations(range(total)):
-            at = list(order)
-            path = np.ascontiguousarray((new - old)[at])
-            told = Predictions(old[at], more[at]).extend(path).copy()
-            path, told = (path, told) if up > 0 else (-path, np.ascontiguousarray(mirrored(told)))
-            for t in range(total + 1):
-                bets = path[:t].copy(), told[:t].copy(), 0, float(total), x, 1e300, x < 0, PLAIN, new_state()
-                now = lists.bet_above(*bets)[1] if t else 1.0
-                assert wealth.setdefault(order[:t], now) == pytest.approx(now, rel=1e-12)
-        for seen in [some for some in wealth if len(some) < total]:
-            following = [wealth[(*seen, item)] for item in range(total) if item not in seen]
-            assert np.mean(following) <= wealth[seen] * (1 + 1e-12)
-
-
-MISTAKES = mistakes_of("predictions of a gate")
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_in_predictions_is_seen_over_all_orders(name: str) -> None:
-    assert worst(mutant_of(lists, *MISTAKES[name])) > 1.001
 
 
 def rows(rng: np.random.Generator, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
