@@ -64,7 +64,13 @@ def test_arms_go_through_the_items_in_one_order_and_leave_it_when_they_are_decid
 def test_statuses_are_true_at_every_moment_and_change_nothing(question: Question) -> None:
     table, shown = noisy(6, 150, 3), []
     procedure = start(NAMES[question.kind], 6, 0.05, items=150, question=question)
-    answer, means = ended(procedure, table, lambda request: shown.append(request.status())), table.mean(axis=1)
+
+    def look(request: Any) -> None:
+        shown.append(request.status())
+        if request.evidence is not None:
+            assert request.evidence() == (shown[-1].evidence, shown[-1].threshold)
+
+    answer, means = ended(procedure, table, look), table.mean(axis=1)
     alone, requests = follow(table, question)
     assert (alone.arms, alone.verdicts, len(requests)) == (answer.arms, answer.verdicts, len(shown))
     for status in [*shown, answer.status]:

@@ -76,6 +76,8 @@ def race(
         found = evidence.status()
         return with_waiting(found, first + arms_in(arrivals) - len(arms)) if arrivals else found
 
+    least = evidence.least_evidence if isinstance(evidence, Verdict) else None
+
     def within(cost: int) -> bool:
         return budget is None or spent + cost <= budget
 
@@ -101,7 +103,9 @@ def race(
         cost = len(play) * len(units.of(t))
         if not within(cost):
             break
-        reply = yield Cells(arms[play], units.of(t), units.items[units.starts[t + 1] :], status)
+        reply = yield Cells(
+            arms[play], units.of(t), units.items[units.starts[t + 1] :], status, None if arrivals else least
+        )
         if spread < 1 and np.ptp(reply, axis=0).max() > spread * (1 + SPREAD_TOLERANCE):
             every = tuple(range(first + arms_in(arrivals)))
             void = Status(leader=status().leader, contenders=every, in_play=len(every), achieved_delta=1.0)

@@ -232,7 +232,8 @@ class Cells:
     """A request for a block of cells: evaluate each of `arms` on each of `items` of a list, none twice.
 
     Arms and items are positions, from 0. The reply is an array of rewards, one row per arm and one column per item. A cell is
-    evaluated once in the life of a search: asked for again, it has the reward that it had.
+    evaluated once in the life of a search: asked for again, it has the reward that it had. `status`, `evidence` and `so_far` are
+    those of a `Pull`.
 
     `ahead` names the items that the algorithm will come to next, in order. A driver with idle workers may evaluate the same
     arms on them beforehand; whether it does makes no difference to the algorithm.
@@ -241,16 +242,17 @@ class Cells:
     Cells(arms=[0, 2], items=[7])
     """
 
-    __slots__ = ("ahead", "arms", "items", "so_far", "status")
+    __slots__ = ("ahead", "arms", "evidence", "items", "so_far", "status")
 
     def __init__(
         self, arms: npt.ArrayLike, items: npt.ArrayLike, ahead: npt.ArrayLike = (),
-        status: Callable[[], Status] | None = None, so_far: Answer | None = None,
+        status: Callable[[], Status] | None = None, evidence: Callable[[], tuple[float, float]] | None = None,
+        so_far: Answer | None = None,
     ) -> None:  # fmt: skip
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
         self.items: IntArray = np.atleast_1d(np.asarray(items, dtype=np.int64))
         self.ahead: IntArray = np.asarray(ahead, dtype=np.int64)
-        self.status, self.so_far = status, so_far
+        self.status, self.evidence, self.so_far = status, evidence, so_far
 
     def __repr__(self) -> str:
         return f"Cells(arms={self.arms.tolist()}, items={self.items.tolist()})"

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, Self
 
 from surest.core.procedure import Running
-from surest.core.protocol import Answer, Point, Pull, Status
+from surest.core.protocol import Answer, Point, Status
 from surest.core.scale import Scale
 from surest.errors import Stop
 
@@ -149,7 +149,7 @@ class Looks:
         if running.pulls < self.growth ** (4 if is_early else 1) * self.pulls:
             return
         request = running.request
-        if self.show is None and isinstance(request, Pull) and request.evidence is not None:
+        if self.show is None and request is not None and request.evidence is not None:
             self.points.append(Point(running.pulls, *request.evidence()))
         else:
             status = running.status

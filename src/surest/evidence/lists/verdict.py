@@ -214,13 +214,21 @@ class Verdict:
             needed = np.minimum(np.where(gain > 0, 2 * wanted * second / gain**2, inf), units)
         return float(needed.sum() + needed.max())
 
+    def _strength(self, a: int) -> tuple[float, float]:
+        """The level at which arm a is certified, and the evidence for it."""
+        reached = self.reached(a)
+        levels = np.where(np.isinf(reached), inf, np.minimum(reached, 1e300) / self.standings.threshold / self.delta)
+        return strength(float(levels.min()))
+
+    def least_evidence(self) -> tuple[float, float]:
+        """The evidence for the leader, and how much a decision needs: what a status says of them, no more."""
+        return self._strength(self.standings.leader if self.chosen is None else self.chosen)[1], log(1 / self.delta)
+
     def status(self) -> Status:
         """All that can be said at this moment."""
         st, n = self.standings, len(self.scores.sums)
         a = st.leader if self.chosen is None else self.chosen
-        reached = self.reached(a)
-        levels = np.where(np.isinf(reached), inf, np.minimum(reached, 1e300) / st.threshold / self.delta)
-        achieved, evidence = strength(float(levels.min()))
+        achieved, evidence = self._strength(a)
         low, high, less, more = self._bounds(a, n)
         return Status(
             leader=a,
