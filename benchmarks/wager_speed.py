@@ -17,14 +17,14 @@ from surest.arms.finite import FiniteArms
 from surest.arms.instances import example1, parse_source
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
-from surest.search.watching import history
+from surest.search.watching import Looks
 
 TABLE = Path(__file__).parents[1] / "docs" / "data" / "wager-speed.csv"
 
 
 def measured(arms: FiniteArms, delta: float) -> tuple[Running[Answer], float, float, float]:
     """A run, its processor time, and the parts of it in which rewards were drawn and the status was looked at."""
-    source, looks, drawing, looking = arms.simulate(1), history(), 0.0, 0.0
+    source, looks, drawing, looking = arms.simulate(1), Looks(), 0.0, 0.0
     began = time.process_time()
     running = Running(start("wager", len(arms), delta, seed=1), len(arms))
     while running.request is not None:

@@ -33,6 +33,19 @@ def visible(label: object, keep: str = "") -> str:
     return "".join(MARK if c in harmful else c for c in text)
 
 
+def short(value: object, most: int = 60) -> str:
+    """A value for a message, truncated.
+
+    >>> short("a" * 9, 8), short(10**5000)
+    ("'aaaa…", 'an integer of 16610 bits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # an integer with more digits than Python writes
+        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "?"
+    return text if len(text) <= most else text[: most - 3] + "…"
+
+
 def is_one_line(text: str) -> bool:
     """Whether text is a single line and a single table cell: no tab, no NUL, no line separator of any kind.
 

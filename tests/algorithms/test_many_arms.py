@@ -19,7 +19,7 @@ from surest.core.protocol import Atoms, FloatArray, IntArray, Pull, Statistic, a
 from surest.evidence.pulls.certificates import raise_alike
 from surest.kernels.certificates import raise_certificates, raise_weakest
 from surest.kernels.sampling import separations, update_optimistic
-from surest.search.watching import history
+from surest.search.watching import Looks
 
 REWARDS = np.array([0.0, 1.0])
 
@@ -166,7 +166,7 @@ def test_a_look_at_many_arms_searches_once_a_state(monkeypatch: pytest.MonkeyPat
 def test_history_looks_seldom_and_at_nothing_but_evidence(n: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals, the smallest ε and the like take most of the time of a status, and a history does not keep them."""
     drawn = example1(n).simulate(1)
-    running, looks, rounds = Running(start("wager", n, 1e-12, seed=1), n), history(), 0
+    running, looks, rounds = Running(start("wager", n, 1e-12, seed=1), n), Looks(), 0
     with monkeypatch.context() as patch:
         for name in ("confidence_sequence", "smallest_epsilon", "shortfalls"):
             patch.setattr(module, name, lambda *_, name=name: pytest.fail(f"a history does not need {name}"))
@@ -182,7 +182,7 @@ def test_history_looks_seldom_and_at_nothing_but_evidence(n: int, most: int, mon
 
 def test_history_takes_less_than_a_tenth_of_a_long_run() -> None:
     """A clock of our own: a round takes 10 ms, a look 50 ms."""
-    now, looks = [0.0], history()
+    now, looks = [0.0], Looks()
     looks.clock = lambda: now[0]
     looks.began = looks.last = 0.0
     looks.show = lambda *_: now.__setitem__(0, now[0] + 0.05)

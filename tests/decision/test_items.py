@@ -89,7 +89,7 @@ def test_the_evidence_is_the_librarys_and_never_above_the_exact_value(seed: int)
     spread = 0.3 if seed % 8 < 4 and not top else 1.0
     table = 0.65 * (1 - spread) + spread * table
     found = Exact(header(n, total, delta, target, **top, **({"spread": spread} if spread < 1 else {})))
-    best = Verdict.of(n, np.ones(total), delta, 0.0, target == "population", spread=spread)
+    best = Verdict(n, np.ones(total), delta, 0.0, target == "population", spread=spread)
     several = Top(n, 2, np.ones(total), delta, population=target == "population")
     with mpmath.workdps(50):
         for at, item in enumerate(found.order, 2):

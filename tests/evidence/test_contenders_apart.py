@@ -62,8 +62,8 @@ def test_it_is_told_while_there_are_several_contenders() -> None:
 
 
 def test_with_many_arms_it_is_read_off_the_intervals() -> None:
-    standings = Standings(41, np.ones(100), 0.05, share=0.99)
-    verdict = Verdict(standings, 0.05, 0.0, np.full(41, 1 / 41))
+    verdict = Verdict(41, np.ones(100), 0.05, 0.0)
+    standings = verdict.standings
     for _ in range(50):
         standings.count(np.full(41, 0.5))
     status = verdict.status()

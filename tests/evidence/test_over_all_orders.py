@@ -400,7 +400,7 @@ def spread_wealths(table: np.ndarray, *, added: bool = False, until: int | None 
     n, total = table.shape
 
     def on_the_way(order: list[int]) -> np.ndarray:
-        verdict, path = Verdict.of(n - added, np.ones(total), 1e-9, 0.0, False, 0.1, SPREAD), []
+        verdict, path = Verdict(n - added, np.ones(total), 1e-9, 0.0, False, 0.1, SPREAD), []
         for t, item in enumerate(order):
             if added and t == 2:
                 verdict.grow(table[-1:, order[:2]].T, 0.05)

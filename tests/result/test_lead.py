@@ -13,7 +13,6 @@ import surest
 from surest import bernoulli
 from surest.core.question import Question
 from surest.evidence.lists.bars import EachArm
-from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Scores
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.units import in_random_order
@@ -127,7 +126,7 @@ def test_on_a_list_all_pairs_share_the_level() -> None:
     """The leader and the runner-up are chosen by the scores, so each of the 6 pairs of 4 arms has a sixth of δ."""
     scores, weights, delta = np.random.default_rng(4).random((12, 4)), np.ones(40), 0.05
     race, top, against = (
-        Standings(4, weights, delta, share=0.99),
+        Verdict(4, weights, delta, 0.0),
         Top(4, 2, weights, delta),
         EachArm(4, weights, Question("control", control=1, margin=0.2), delta),
     )
@@ -139,7 +138,7 @@ def test_on_a_list_all_pairs_share_the_level() -> None:
         against.count(row)
     assert len(race.play) == len(top.play) == len(against.play) == 4
     found = [
-        (race.leader, Verdict(race, delta, 0.0, np.full(4, 0.25)).status(), delta / 6),
+        (race.standings.leader, race.status(), delta / 6),
         (top.chosen[-1], top.status(), delta / 6),
         (1, against.status(), delta / 3),
     ]

@@ -19,10 +19,11 @@ import surest
 from calling import in_process, ran
 from surest.server.app import make_app
 from surest.server.endpoints import Asked
-from surest.server.events import Moment, watched
+from surest.server.events import watched
 from surest.server.guard import HEADERS
 from surest.server.limits import Limits
 from surest.server.tokens import Tokens
+from surest.study.outcome import Moment
 from visiting import asked, serving
 
 Guarded = tuple[Service, dict[str, str]]

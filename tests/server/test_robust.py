@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "durability"))
 import support
 
 import surest
-from surest.server.limits import Rate
+from surest.server.guard import Rate
 from surest.server.tokens import Tokens
 from waiting import together, until
 

@@ -75,8 +75,8 @@ def test_achieved_delta_is_a_p_value() -> None:
     rng = np.random.default_rng(4)
     smallest = []
     for _ in range(300):
-        standings = Standings(2, np.ones(80), 0.01, share=0.99)
-        verdict = Verdict(standings, 0.01, 0.0, np.full(2, 1 / 2))
+        verdict = Verdict(2, np.ones(80), 0.01, 0.0)
+        standings = verdict.standings
         least = 1.0
         for item in rng.permutation(80):
             standings.count(table[standings.play, item])

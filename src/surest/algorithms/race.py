@@ -127,7 +127,7 @@ def evidence_on(
     array([0, 1, 2])
     """
     if question.best:
-        return Verdict.of(n, weights, delta, epsilon, population, reserve, **more)
+        return Verdict(n, weights, delta, epsilon, population, reserve, **more)
     if question.each_arm:
         return EachArm(n, weights, question, delta, epsilon, population, **more)
     if n > MOST_ARMS:

@@ -25,7 +25,7 @@ from surest.cli.streams import say
 from surest.core.scale import Scale
 from surest.errors import SourceError
 from surest.result.data import Result
-from surest.result.words import assumed
+from surest.result.words import ASSUMED
 from surest.search.identify import identify as find_best
 from surest.search.loading import module_of_file, told
 from surest.text import count, shell_line, visible
@@ -88,7 +88,7 @@ def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale
     if given["follow"]:
         totals, stopped_by = follow_totals(given, settings, scale, totals)
     result = _ended(find_best(totals, **settings), stopped_by)
-    return show_result(result, given, {"about": assumed(result)}, stopped_by=stopped_by)
+    return show_result(result, given, {"about": ASSUMED}, stopped_by=stopped_by)
 
 
 def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, recorded: InOrder) -> int:

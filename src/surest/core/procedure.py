@@ -23,6 +23,7 @@ from surest.core.protocol import (
     atoms_of,
 )
 from surest.errors import ContractError, PullLimitError
+from surest.text import short
 
 Exchange = tuple[Request, Reply]
 MOST_TICKETS = 10**8
@@ -208,7 +209,16 @@ a request names each arm once, with the number of its pulls
         raise _broken(name, request, "is not a request", "a procedure yields Pull or Cells (see surest.core.protocol)")
     wrong = _wrong_positions(request.arms, n, "arm")
     if isinstance(request, Cells):
-        wrong = wrong or _wrong_cells(request, items, before)
+        ahead, seen = request.ahead, before.ahead.base if isinstance(before, Cells) else None
+        part = seen is not None and ahead.base is seen  # of one list, else gone through once for each of its items
+        if items is None:
+            allowed = "there is no list of items here: every evaluation is a fresh pull (surest.evaluate has one)"
+            wrong = wrong or ("wants cells", allowed)
+        elif len(ahead) and not part and not (ahead.min() >= 0 and ahead.max() < items):
+            allowed = f"there are {items} items, numbered 0 to {items - 1}"
+            wrong = wrong or ("looks ahead at items that do not exist", allowed)
+        else:
+            wrong = wrong or _wrong_positions(request.items, items, "item")
     elif not isinstance(request.statistic, Statistic):
         kinds = ", ".join(Statistic.__members__)
         wrong = wrong or (f"wants the statistic {request.statistic!r}", f"a statistic is one of Statistic.{kinds}")
@@ -231,7 +241,7 @@ def check_announced(announced: Sequence[Pull], request: Request, name: str) -> N
         if place == len(follows) or not expected.same_as(follows[place]):
             did = "is not" if place == 0 else "no longer announces"
             raise _broken(
-                name, request, f"{did} {_short(expected)}", "the request before had announced that in `ahead`"
+                name, request, f"{did} {short(expected, 100)}", "the request before had announced that in `ahead`"
             )
 
 
@@ -241,7 +251,7 @@ def check_reply(request: Request, reply: Any, bandit: str) -> Reply:
     if isinstance(request, Pull) and request.statistic is Statistic.ATOMS:
         if not isinstance(reply, Atoms) or len(reply.start) != len(request.arms) + 1:
             raise ContractError(
-                f"{answered}{_short(request)} with {_short(reply)}; the statistic 'atoms' is answered with Atoms of "
+                f"{answered}{short(request, 100)} with {short(reply, 100)}; the statistic 'atoms' is answered with Atoms of "
                 f"{len(request.arms)} arms"
             )
         values = reply.values
@@ -253,11 +263,11 @@ def check_reply(request: Request, reply: Any, bandit: str) -> Reply:
             wanted = (request.total,)
         if not isinstance(reply, np.ndarray) or reply.dtype != np.float64 or reply.shape != wanted:
             raise ContractError(
-                f"{answered}{_short(request)} with {_short(reply)}; it needs an array of float64 of shape {wanted}"
+                f"{answered}{short(request, 100)} with {short(reply, 100)}; it needs an array of float64 of shape {wanted}"
             )
         values = reply
     if not (values.size == 1 and 0.0 <= values.item() <= 1.0) and not (values.min() >= 0.0 and values.max() <= 1.0):
-        raise ContractError(f"{answered}{_short(request)} with numbers outside of [0, 1], where rewards must lie")
+        raise ContractError(f"{answered}{short(request, 100)} with numbers outside of [0, 1], where rewards must lie")
     found: Reply = reply
     return found
 
@@ -280,23 +290,5 @@ def _wrong_positions(places: IntArray, n: int, what: str) -> tuple[str, str] | N
     return None
 
 
-def _wrong_cells(request: Cells, items: int | None, before: Request | None) -> tuple[str, str] | None:
-    if items is None:
-        return (
-            "wants cells",
-            "there is no list of items here: every evaluation is a fresh pull (surest.evaluate has one)",
-        )
-    ahead, seen = request.ahead, before.ahead.base if isinstance(before, Cells) else None
-    part = seen is not None and ahead.base is seen  # of one list, else gone through once for each of its items
-    if len(ahead) and not part and not (ahead.min() >= 0 and ahead.max() < items):
-        return "looks ahead at items that do not exist", f"there are {items} items, numbered 0 to {items - 1}"
-    return _wrong_positions(request.items, items, "item")
-
-
 def _broken(name: str, request: object, did: str, allowed: str) -> ContractError:
-    return ContractError(f"algorithm {name} asked for {_short(request)}, which {did}; {allowed}")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else text[:97] + "…"
+    return ContractError(f"algorithm {name} asked for {short(request, 100)}, which {did}; {allowed}")

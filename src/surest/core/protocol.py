@@ -189,9 +189,12 @@ class Pull:
     may evaluate them beforehand; whether it does makes no difference to the algorithm.
 
     `so_far` is what the procedure has to say if the request is never answered, where it has reached its verdict.
+
+    >>> Pull([0, 1, 2], 2**62, Statistic.MEAN).total
+    13835058055282163712
     """
 
-    __slots__ = ("ahead", "arms", "evidence", "so_far", "statistic", "status", "times")
+    __slots__ = ("ahead", "arms", "evidence", "so_far", "statistic", "status", "times", "total")
 
     def __init__(
         self, arms: npt.ArrayLike, times: npt.ArrayLike, statistic: Statistic,
@@ -205,18 +208,11 @@ class Pull:
         self.status = status
         self.ahead = tuple(ahead)
         self.evidence, self.so_far = evidence, so_far
+        self.total = (int((self.times >> 32).sum()) << 32) + int((self.times & 0xFFFFFFFF).sum())
+        """All pulls of the request, without overflow: 10^5 arms of 10^17 pulls each do not fit into 64 bits."""
 
     def __repr__(self) -> str:
         return f"Pull(arms={self.arms.tolist()}, times={self.times.tolist()}, {self.statistic})"
-
-    @property
-    def total(self) -> int:
-        """All pulls of the request, without overflow: 10^5 arms of 10^17 pulls each do not fit into 64 bits.
-
-        >>> Pull([0, 1, 2], 2**62, Statistic.MEAN).total
-        13835058055282163712
-        """
-        return (int((self.times >> 32).sum()) << 32) + int((self.times & 0xFFFFFFFF).sum())
 
     def same_as(self, other: "Request") -> bool:
         """Whether both ask for the same."""
@@ -242,7 +238,7 @@ class Cells:
     Cells(arms=[0, 2], items=[7])
     """
 
-    __slots__ = ("ahead", "arms", "evidence", "items", "so_far", "status")
+    __slots__ = ("ahead", "arms", "evidence", "items", "so_far", "status", "total")
 
     def __init__(
         self, arms: npt.ArrayLike, items: npt.ArrayLike, ahead: npt.ArrayLike = (),
@@ -253,14 +249,11 @@ class Cells:
         self.items: IntArray = np.atleast_1d(np.asarray(items, dtype=np.int64))
         self.ahead: IntArray = np.asarray(ahead, dtype=np.int64)
         self.status, self.evidence, self.so_far = status, evidence, so_far
+        self.total = len(self.arms) * len(self.items)
+        """All cells of the request."""
 
     def __repr__(self) -> str:
         return f"Cells(arms={self.arms.tolist()}, items={self.items.tolist()})"
-
-    @property
-    def total(self) -> int:
-        """All cells of the request."""
-        return len(self.arms) * len(self.items)
 
     def same_as(self, other: "Request") -> bool:
         """Whether both ask for the same."""

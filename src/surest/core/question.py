@@ -46,6 +46,25 @@ class Question:
     prices: tuple[float, ...] = field(default=(), repr=False)
     """… and what an evaluation of each arm costs."""
 
+    best: bool = field(init=False, repr=False, compare=False)
+    """Whether the best arm is asked for, and nothing else."""
+    ranks: bool = field(init=False, repr=False, compare=False)
+    """Whether the arms asked for are those with the largest means."""
+    each_arm: bool = field(init=False, repr=False, compare=False)
+    """Whether every arm gets a verdict of its own."""
+    reference: int | None = field(init=False, repr=False, compare=False)
+    """The arm that all others are compared with, which gets no verdict itself."""
+
+    def __post_init__(self) -> None:
+        kind = self.kind
+        for name, value in (
+            ("best", kind == "best"),
+            ("ranks", kind in ("best", "top")),
+            ("each_arm", kind in ("above", "control")),
+            ("reference", self.control if kind == "control" else None),
+        ):
+            object.__setattr__(self, name, value)
+
     def __str__(self) -> str:
         return {
             "best": "which arm is the best",
@@ -54,26 +73,6 @@ class Question:
             "control": "which arms beat a control",
             "cheapest": "which arm is the cheapest that is good enough",
         }[self.kind]
-
-    @property
-    def best(self) -> bool:
-        """Whether the best arm is asked for, and nothing else."""
-        return self.kind == "best"
-
-    @property
-    def ranks(self) -> bool:
-        """Whether the arms asked for are those with the largest means."""
-        return self.kind in ("best", "top")
-
-    @property
-    def each_arm(self) -> bool:
-        """Whether every arm gets a verdict of its own."""
-        return self.kind in ("above", "control")
-
-    @property
-    def reference(self) -> int | None:
-        """The arm that all others are compared with, which gets no verdict itself."""
-        return self.control if self.kind == "control" else None
 
     def judged(self, n: int) -> int:
         """How many of n arms get a verdict."""

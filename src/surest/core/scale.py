@@ -11,6 +11,7 @@ import numpy as np
 
 from surest.core.protocol import FloatArray, Status
 from surest.errors import RewardError, UsageError
+from surest.text import short
 
 Number = TypeVar("Number", float, FloatArray)
 
@@ -66,7 +67,7 @@ class Scale:
         # The bounds must hold exactly: 10**400 and Decimal("1.0000000000000000001") are compared as they are.
         if value is None or not self.low <= value <= self.high:
             raise RewardError(
-                f"reward {_short(reward)} for {of} is not a number in [{self.low:g}, {self.high:g}]; "
+                f"reward {short(reward)} for {of} is not a number in [{self.low:g}, {self.high:g}]; "
                 f"{self._advice(reward, value)}"
             )
         return float(value) + 0.0
@@ -167,11 +168,3 @@ def checked_scale(bounds: object, minimise: bool = False, clip: bool = False) ->
     if not (math.isfinite(high - low) and low < high):
         raise UsageError(f"bounds {bounds}: give the lowest and the highest possible reward, the lower first")
     return Scale(low, high, bool(minimise), bool(clip))
-
-
-def _short(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an integer with more digits than Python writes
-        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "?"
-    return text if len(text) <= 60 else text[:57] + "…"

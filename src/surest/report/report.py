@@ -15,8 +15,7 @@ from surest.errors import UsageError
 from surest.report.page import Report, to_html, to_markdown
 from surest.result.data import Result
 from surest.result.json import ALWAYS, from_json
-from surest.study.log import times_told
-from surest.study.outcome import additions_of, last_failures_of
+from surest.study.outcome import additions_of, last_failures_of, times_told
 from surest.study.study import Study
 from surest.text import counted, shell_line
 from surest.writing import check_place, written

@@ -277,25 +277,23 @@ class Result:
 
         Bounds hold at any time at confidence 1 − δ, for each arm, not for all at once.
         """
-        unknown = np.full(len(self.labels), np.nan)
+        problem = self.problem
+        unknown = np.full(len(problem.labels), np.nan)
         low, high = self.intervals if self.intervals is not None else (unknown, unknown)
         columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
-        rows = tuple(map(ArmRow, self.labels, *columns))
+        rows = tuple(map(ArmRow, problem.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
         trials = "trials" if self.algorithm == TOTALS else "pulls"
         counted = "items" if self.listed is not None else "duels" if self.duels is not None else trials
-        words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
-        digits, spent = decimals(*self.bounds, self._closest()), self.cost_by_arm
-        costs = None if spent is None else tuple(money(c, self.problem.cost_unit) for c in spent.tolist())
-        asked = self.delta, digits, self.minimise
-        return ArmTable(rows, self.indices, *asked, counted, left, words, self.problem.above, costs)
-
-    def _closest(self) -> float:
-        """The distance from the mean of a chosen arm to the nearest other mean: a table must show the difference."""
-        if len(self.indices) >= NAMED:
-            return np.inf
-        apart = np.abs(np.subtract.outer(self.means[list(self.indices)], np.delete(self.means, self.indices)))
-        return float(apart[apart > 1e-9 * self.problem.scale.width].min(initial=np.inf))  # NaN is not larger
+        words = None if self.verdicts is None else verdict_words(problem, self.verdicts)
+        closest = np.inf  # from the mean of a chosen arm to the nearest other mean: a table must show the difference
+        if len(self.indices) < NAMED:
+            apart = np.abs(np.subtract.outer(self.means[list(self.indices)], np.delete(self.means, self.indices)))
+            closest = float(apart[apart > 1e-9 * problem.scale.width].min(initial=np.inf))  # NaN is not larger
+        digits, spent = decimals(*problem.bounds, closest), self.cost_by_arm
+        costs = None if spent is None else tuple(money(c, problem.cost_unit) for c in spent.tolist())
+        asked = problem.delta, digits, problem.minimise
+        return ArmTable(rows, self.indices, *asked, counted, left, words, problem.above, costs)
 
     def to_pandas(self) -> "pd.DataFrame":
         """The table of arms as a data frame, labels as its index."""

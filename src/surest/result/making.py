@@ -1,18 +1,16 @@
 """A result from a procedure that has ended or is still running."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from surest.core.duels import DUELS
 from surest.core.problem import Problem
 from surest.core.procedure import Running
-from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
+from surest.core.protocol import Answer, Point, Status
 from surest.core.scale import Scale
 from surest.result.data import Estimate, EvaluationEvent, Result
 from surest.result.duels import on_players
-from surest.result.listed import Listed
 from surest.text import count, rounded
 
 NARROW = 1 / 20
@@ -88,11 +86,6 @@ def result_of(
         cost_by_arm=running.costs.by_arm.copy() if running.costs else None,
         cost_of_all=running.costs.of_all(problem.items) if problem.items and running.costs is not None else None,
     )
-
-
-def listed_of(running: Running[Answer], items: Sequence[Any], cells: tuple[IntArray, IntArray, FloatArray]) -> Listed:
-    """The part of a result about its list of items; `cells` has the arms, items and values of the evaluated cells."""
-    return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells)
 
 
 def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str | None:

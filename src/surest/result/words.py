@@ -33,7 +33,12 @@ KNOWN = "exact: all scores known"
 """The reason of a result from a complete table begins with this."""
 RACES = ("race", "race-top", "race-above", "race-control")
 TOTALS = "tally"
-"""The algorithm for totals, which makes no pulls."""
+"""The algorithm for totals, which makes no pulls …"""
+ASSUMED = (
+    "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial "
+    "is counted yet does not depend on its outcome. Then you may look at the totals at any time, as often as you like."
+)
+"""… and what a verdict on them assumes."""
 
 
 def verdict(result: "Result") -> str:
@@ -54,7 +59,7 @@ def after_verdict(result: "Result") -> list[str]:
     said = [lead_words(result)] if result.pulls else []
     said += [] if result.estimated is None else [estimate_words(result, result.estimated)]
     said += [] if result.listed is None else [*_gaps(result, result.listed), _beside(result.listed)]
-    return [*filter(None, [*said, cost(result), assumed(result)])]
+    return [*filter(None, [*said, cost(result)]), *([ASSUMED] if result.algorithm == TOTALS else [])]
 
 
 def estimate_words(result: "Result", found: "Estimate") -> str:
@@ -178,16 +183,6 @@ def _how_far(result: "Result") -> str:
     if at_most(own) != at_most(apart) and own < apart:
         return f"{leader}, and {none} is more than {at_most(apart)} {below} it ({sure} each)"
     return f"{none} is more than {at_most(apart)} {below} the best ({sure})"
-
-
-def assumed(result: "Result") -> str:
-    """The assumptions of a verdict on totals; empty for all others."""
-    if result.algorithm != TOTALS:
-        return ""
-    return (
-        "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial "
-        "is counted yet does not depend on its outcome. Then you may look at the totals at any time, as often as you like."
-    )
 
 
 def cost(result: "Result") -> str:

@@ -13,7 +13,8 @@ from surest.core.protocol import Answer, BoolArray, Cells, FloatArray
 from surest.errors import Stop, UsageError
 from surest.result.data import Result
 from surest.result.known import agreeing
-from surest.result.making import listed_of, result_of
+from surest.result.listed import Listed
+from surest.result.making import result_of
 from surest.search.desk import Hook
 from surest.search.tickets import Cell
 from surest.search.watching import Looks
@@ -77,7 +78,7 @@ def searched(
     if running.request is not None and stopped is None:
         stopped = "more cells needed"
     arms, places = np.nonzero(used)
-    listed = listed_of(running, table.items, (arms, places, table.values[used]))
+    listed = Listed(table.items, int(running.pulls_per_arm.max()), arms, places, table.values[used])
     found = result_of(
         running, problem, history=() if looks is None else tuple(looks.points), stopped=stopped,
         evaluations=int(used.sum()),

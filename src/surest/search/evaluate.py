@@ -127,7 +127,7 @@ def evaluate(
     run, work = _begun(arms, items, score, progress, how, ticks=executor is None)
     with run:
         drive(run.desk, work, executor, in_flight)
-    return further(run.found())
+    return further(run.found()) if storage is None else run.found()
 
 
 @shown_like(evaluate, "columns", "executor", "simulate")

@@ -133,25 +133,21 @@ class Run:
             if self.calls is not None:
                 found = replace(found, evaluations=self.calls.made, health={})
         else:
-            found, kept = self._kept(self.book), True
+            # What a study came to, with the caller's own labels and items.
+            found, kept = self.book.result(history=self.history, record=self.record), True
+            theirs = found.problem.labels
+            labels = (*self.problem.labels, *theirs[len(self.problem.labels) :])  # others may have added arms
+            found = replace(found, problem=msgspec.structs.replace(found.problem, labels=labels))
+            if self.stopped is not None and found.reason == "still running":
+                found = replace(found, reason=self.stopped)
+            if found.listed is not None and self.items is not None:
+                from surest.study.outcome import events_of
+
+                events = events_of(self.book) if found.health else ()
+                found = replace(found, listed=replace(found.listed, items=tuple(self.items)), events=events)
         found = replace(found, seconds=seconds)
         if self.watch.interrupted and not found.certified:
             raise Interrupted(found, kept=kept)
-        return found
-
-    def _kept(self, study: "Study") -> Result:
-        """What a study came to, with the caller's own labels and items."""
-        from surest.study.outcome import events_of
-
-        found = study.result(history=self.history, record=self.record)
-        own, theirs = self.problem.labels, found.problem.labels
-        labels = (*own, *theirs[len(own) :])  # others may have added arms
-        found = replace(found, problem=msgspec.structs.replace(found.problem, labels=labels))
-        if self.stopped is not None and found.reason == "still running":
-            found = replace(found, reason=self.stopped)
-        if found.listed is not None and self.items is not None:
-            events = events_of(study) if found.health else ()
-            found = replace(found, listed=replace(found.listed, items=tuple(self.items)), events=events)
         return found
 
 

@@ -22,7 +22,8 @@ from surest.core.procedure import check_size
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.errors import RewardError, TicketError, UsageError
 from surest.result.data import EvaluationEvent, Result
-from surest.result.making import listed_of, result_of
+from surest.result.listed import Listed
+from surest.result.making import result_of
 from surest.search.loading import resolved
 from surest.search.tickets import RETRIES, ArmTickets, Cell, CellTickets, PullTickets, Tickets
 from surest.search.tickets import Ticket as Ticket
@@ -358,8 +359,8 @@ class Session:
         names, known = range(self.problem.items) if items is None else items, self._list.values
         places = np.array(list(known), np.int64).reshape(-1, 2)
         values = self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
-        cells = places[:, 0], places[:, 1], values
-        return replace(found, listed=listed_of(self.running, names, cells))
+        used = int(self.running.pulls_per_arm.max())
+        return replace(found, listed=Listed(tuple(names), used, places[:, 0], places[:, 1], values))
 
     def _move_on(self) -> None:
         """Answer the procedure's requests as long as all their rewards are there."""

@@ -8,6 +8,7 @@ fresh pulls and many workers, `CellTickets` for a list of items.
 from array import array
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -42,15 +43,15 @@ class Ticket(NamedTuple):
         return f"Ticket(id={self.id}, arm={self.arm}, label={self.label!r}{on})"
 
 
+@dataclass(eq=False)
 class Counts:
     """What all kinds of books count."""
 
-    def __init__(self) -> None:
-        self.request: Any = None  # the one that the procedure waits on
-        self.handed = 0  # tickets handed out so far
-        self.told = 0  # tickets told so far
-        self.missing = 0  # rewards that the current request lacks
-        self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
+    request: Any = field(default=None, init=False)  # the one that the procedure waits on
+    handed: int = field(default=0, init=False)  # tickets handed out so far
+    told: int = field(default=0, init=False)  # tickets told so far
+    missing: int = field(default=0, init=False)  # rewards that the current request lacks
+    again: dict[int, None] = field(default_factory=dict, init=False)  # failed, in order, to be handed out again
 
     @property
     def pending(self) -> int:
@@ -166,17 +167,16 @@ class PullTickets(Counts):
         return statistic_of(self.request, rewards)
 
 
+@dataclass(eq=False)
 class CellTickets(Counts):
     """Tickets of cells: each cell of arms × items is evaluated once, asked for by the algorithm or ahead of it."""
 
-    def __init__(self, *, may_go_ahead: bool = True) -> None:
-        super().__init__()
-        self.may_go_ahead = may_go_ahead  # not under a budget: what is evaluated ahead may never count
-        self.values: dict[Cell, float] = {}
-        self.sums: dict[int, float] = {}  # of each arm's values
-        self.tickets: list[Cell] = []  # by number
-        self.numbers: dict[Cell, int] = {}
-        self._lacking: set[Cell] = set()  # cells of the request that have no reward
+    may_go_ahead: bool = True  # not under a budget: what is evaluated ahead may never count
+    values: dict[Cell, float] = field(default_factory=dict, init=False)
+    sums: dict[int, float] = field(default_factory=dict, init=False)  # of each arm's values
+    tickets: list[Cell] = field(default_factory=list, init=False)  # by number
+    numbers: dict[Cell, int] = field(default_factory=dict, init=False)
+    _lacking: set[Cell] = field(default_factory=set, init=False)  # cells of the request that have no reward
 
     def open(self, request: Any, announced: Sequence[Pull] = ()) -> None:
         self.request = request

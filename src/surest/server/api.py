@@ -12,8 +12,9 @@ from surest.search.tickets import Ticket
 from surest.server import bodies
 from surest.server.endpoints import ASKED, Asked, Endpoint, json_response
 from surest.server.errors import Refused
-from surest.server.events import Moment, streamed
+from surest.server.events import streamed
 from surest.server.pages.files import exported
+from surest.study.outcome import Moment
 from surest.study.settings import storable
 from surest.study.study import Study
 from surest.study.telling import Failure, Handed, Tell
@@ -157,7 +158,12 @@ def ticket_lines(study: Study, handed: Handed) -> str:
 
 async def tell(request: Asked, form: bodies.TellForm) -> Any:
     """Tell rewards."""
-    tickets, rewards, costs = form.all()
+    tickets, rewards, costs = form.tickets, form.rewards, form.costs or [None] * len(form.rewards)
+    several, one = bool(tickets), (form.ticket is not None) + (form.reward is not None)
+    if one != (0 if several else 2) or len(tickets) != len(rewards) or len(costs) != len(rewards):
+        raise Refused(422, "give a ticket and its reward, or as many tickets as rewards; see /openapi.json")
+    if form.ticket is not None and form.reward is not None:
+        tickets, rewards, costs = [form.ticket], [form.reward], [form.cost]
     told = [reward if cost is None else (reward, cost) for reward, cost in zip(rewards, costs, strict=True)]
     await request.study.desk.submit(Tell(tickets, told, form.worker))
     return {"tickets": tickets, "rewards": rewards}

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 
 from surest.server import api
 from surest.server.endpoints import NameConvertor
-from surest.server.guard import Guard
-from surest.server.limits import Limits, Rate
+from surest.server.guard import Guard, Rate
+from surest.server.limits import Limits
 from surest.server.logs import Metrics
 from surest.server.pages import show
 from surest.server.studies import Studies

@@ -58,21 +58,17 @@ def check(request: "Asked", role: Role) -> None:
     if not request.who.may(role):
         who = request.who
         raise Refused(403, f"this needs a token that may {role}; the one called {who.name!r} may {who.role}")
-    if request.method not in ("GET", "HEAD") and not from_here(request):
-        raise Refused(403, "cross-site request refused")
-
-
-def from_here(request: Request) -> bool:
-    """Whether a request comes from our own pages, or not from a browser at all. Browsers say where it comes from."""
-    if request.headers.get("authorization", "").lower().startswith("bearer "):
-        return True  # no browser adds that by itself
-    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        return False
-    origin = request.headers.get("origin")
+    headers = request.headers
+    if request.method in ("GET", "HEAD") or headers.get("authorization", "").lower().startswith("bearer "):
+        return  # which no browser adds by itself
+    # From our own pages, or not from a browser at all: browsers say where a request comes from.
+    ours, origin = headers.get("sec-fetch-site", "none") in ("same-origin", "none"), headers.get("origin")
     try:
-        return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+        ours = ours and (origin is None or urlsplit(origin).netloc == headers.get("host"))
     except ValueError:  # such as http://[
-        return False
+        ours = False
+    if not ours:
+        raise Refused(403, "cross-site request refused")
 
 
 @lru_cache(maxsize=1024)  # asked for every request

@@ -63,19 +63,6 @@ class TellForm(Form):
         _said("What they cost, in the same order.", max_length=10_000),
     ] = []
 
-    def all(self) -> tuple[list[int], list[float], list[float | None]]:
-        """Tickets, their rewards, and what they cost."""
-        given = (self.ticket is not None) + (self.reward is not None)
-        if (
-            given != (0 if self.tickets else 2)
-            or len(self.tickets) != len(self.rewards)
-            or (self.costs and len(self.costs) != len(self.rewards))
-        ):
-            raise Refused(422, "give a ticket and its reward, or as many tickets as rewards; see /openapi.json")
-        if self.ticket is not None and self.reward is not None:
-            return [self.ticket], [self.reward], [self.cost]
-        return self.tickets, self.rewards, self.costs or [None] * len(self.rewards)
-
 
 class FailForm(Form):
     """Say that an evaluation gave no reward."""

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
@@ -13,47 +13,14 @@ from surest.errors import SurestError, UnknownStudyError
 from surest.server.auth import token_of
 from surest.server.endpoints import Asked
 from surest.server.errors import Refused
-from surest.study.log import Facts, Log, times_told
-from surest.study.study import Study
+from surest.study.outcome import Moment, moment_of
 
 if TYPE_CHECKING:
     from surest.server.studies import Served
 
 LOOK_SECONDS = 1.0  # how often the log is looked at for what other processes did
 LEAST_SECONDS = 0.25  # between two looks, however much happens here
-IDLE_SECONDS = 60.0  # without a reward, after which a study is idle
 BEAT_SECONDS = 15.0  # after which a sign of life is sent, so that a lost connection is noticed
-
-
-class Moment(NamedTuple):
-    """What a look at the log sees: enough to know that something changed."""
-
-    study: int  # its number: one that was deleted and made anew is another
-    told: int
-    out: int
-    waiting: int  # Of those that are out: to be handed out again. A lease may run out while nobody does anything.
-    arms: int
-    events: int
-    paused: bool
-    idle: bool  # no reward came lately: how many come a second is not known any more
-
-    def json(self) -> dict[str, Any]:
-        """As plain data."""
-        return {name: value for name, value in self._asdict().items() if name != "study"}
-
-
-def moment_of(study: Study) -> Moment:
-    """How many rewards, tickets and arms there are: counted by the database, without a replay."""
-    with study.store.reading() as log:
-        facts = study.facts(log)
-        happened = sum(one.times for one in log.count_events(study.id))
-        idle = is_idle(log, study.id, facts)
-        return Moment(study.id, facts.told, facts.open, facts.expired, facts.arms, happened, facts.paused, idle)
-
-
-def is_idle(log: Log, study: int, facts: Facts) -> bool:
-    """Whether no reward came lately."""
-    return max(times_told(log, study, facts, 20), default=0.0) < facts.now - IDLE_SECONDS
 
 
 async def within(event: asyncio.Event, seconds: float) -> None:

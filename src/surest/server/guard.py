@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import time
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -11,7 +13,6 @@ from surest.errors import SurestError
 from surest.server.auth import EVERYBODY, calls_it_local, identify, is_local
 from surest.server.endpoints import Asked
 from surest.server.errors import Refused, response_to, status_of
-from surest.server.limits import Rate
 from surest.server.logs import log
 from surest.server.openapi import plain_path
 
@@ -40,6 +41,31 @@ FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarde
 """Headers of proxies: whoever asks may be anywhere."""
 OPEN = {"/healthz", "/openapi.json"}  # open to everybody, whatever token is sent along
 METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
+
+
+class Rate:
+    """A bucket of requests for each sender, which fills at a steady rate and holds some seconds' worth."""
+
+    def __init__(self, rate: float, seconds: float = 5.0, most: int = 10_000) -> None:
+        self.rate, self.size, self.most = rate, max(1.0, rate * seconds), most
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, sender: str, now: float | None = None) -> bool:
+        """Count a request; False if there are too many.
+
+        >>> rate = Rate(1.0, seconds=2.0)
+        >>> [rate.take("ann", now=0.0) for _ in range(3)], rate.take("ann", now=1.0), rate.take("bob", now=1.0)
+        ([True, True, False], True, True)
+        """
+        at = time.monotonic() if now is None else now
+        level, then = self._buckets.get(sender, (self.size, at))
+        level = min(self.size, level + (at - then) * self.rate)
+        allowed = level >= 1
+        self._buckets[sender] = (level - 1 if allowed else level, at)
+        self._buckets.move_to_end(sender)
+        if len(self._buckets) > self.most:
+            self._buckets.popitem(last=False)
+        return allowed
 
 
 class Guard:
@@ -128,12 +154,13 @@ class Guard:
         )
 
 
+@dataclass
 class _Answer:
     """The response: adds the headers that every response has, and gives up on clients that do not read it."""
 
-    def __init__(self, send: Send, seconds: float) -> None:
-        self._send, self._seconds = send, seconds
-        self.status: int | None = None
+    _send: Send
+    _seconds: float
+    status: int | None = None
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":

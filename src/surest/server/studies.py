@@ -3,19 +3,21 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, TypeVar
 
 from surest.core.protocol import Point
 from surest.errors import UnknownStudyError, UsageError
 from surest.server.endpoints import ASKED, Kind
 from surest.server.errors import Refused
-from surest.server.events import Watch, moment_of, within
+from surest.server.events import Watch, within
 from surest.server.limits import Limits
 from surest.study.log import Store, store_of
+from surest.study.outcome import moment_of
 from surest.study.study import Study, delete_study, open_study
 from surest.study.telling import Ask, Call, Handed, Outcome, carry_out
 
@@ -139,16 +141,20 @@ class Desk:
                 await self._answer(batch)
 
     async def _answer(self, batch: list[Pending]) -> None:
-        outcomes, studies = await self._carried_out([pending.call for pending in batch]), self.study.studies
+        calls, studies = [pending.call for pending in batch], self.study.studies
+        outcomes: Sequence[Outcome | Exception]
+        try:
+            outcomes = await self.study.call(carry_out, calls)
+        except Exception as error:
+            outcomes = await self._rescued(calls, error)
         now = time.monotonic()
         for pending, outcome in zip(batch, outcomes, strict=True):
+            nothing = isinstance(outcome, Handed) and not outcome.tickets and not outcome.finished
             if pending.answer.done():
                 await self._take_back(pending.call, outcome)
             elif isinstance(outcome, Exception):
                 pending.answer.set_exception(outcome)
-                continue
-            nothing = isinstance(outcome, Handed) and not outcome.tickets and not outcome.finished
-            if nothing and pending.deadline > now and not studies.closing.is_set():
+            elif nothing and pending.deadline > now and not studies.closing.is_set():
                 self.waiting.append(pending)
             else:
                 studies.handed += len(outcome.tickets) if isinstance(outcome, Handed) else 0
@@ -157,16 +163,20 @@ class Desk:
         if any(not isinstance(pending.call, Ask) for pending in batch) or len(self.waiting) < len(batch):
             self.study.watch.stirred.set()
 
-    async def _carried_out(self, calls: list[Call]) -> Sequence[Outcome | Exception]:
+    async def _rescued(self, calls: list[Call], error: Exception) -> Sequence[Outcome | Exception]:
+        """What became of calls where an error ended all of them, and those that ask for no tickets may go on without the others.
+
+        An algorithm that fails, or a log that cannot be replayed, must not keep rewards from being written.
+        """
+        asks = [isinstance(call, Ask) for call in calls]
+        if isinstance(error, UsageError) or not any(asks) or all(asks):
+            return [error] * len(calls)
+        said: Iterator[Outcome | Exception]
         try:
-            return await self.study.call(carry_out, calls)
-        except Exception as error:
-            asks = [isinstance(call, Ask) for call in calls]
-            if isinstance(error, UsageError) or not any(asks) or all(asks):
-                return [error] * len(calls)
-            # An algorithm that fails, or a log that cannot be replayed, must not keep rewards from being written.
-            said = iter(await self._carried_out([call for call in calls if not isinstance(call, Ask)]))
-            return [error if is_ask else next(said) for is_ask in asks]
+            said = iter(await self.study.call(carry_out, [call for call in calls if not isinstance(call, Ask)]))
+        except Exception as again:
+            said = repeat(again)
+        return [error if is_ask else next(said) for is_ask in asks]
 
     async def _take_back(self, call: Call, outcome: Any) -> None:
         """Return the tickets of a worker that left while it was being served."""

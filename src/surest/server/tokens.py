@@ -69,6 +69,8 @@ class Tokens:
         self._needed = False
 
     def __bool__(self) -> bool:
+        if self.path is None:
+            return False
         with self._lock:
             self._heed()
             self._needed = bool(self._known) or self._needed

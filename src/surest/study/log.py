@@ -19,7 +19,6 @@ from surest.core.protocol import IntArray, Pull, Statistic
 from surest.errors import StorageError, UsageError
 from surest.masking import masked
 
-MOST_OUT = 1000  # open tickets behind which the last rewards are looked for
 NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
 
@@ -302,12 +301,6 @@ def free_places(log: Log, study: int, number: int, most: int) -> list[StoredTick
     at = number - requests[0].first
     chosen = arms_from(*arms_of(requests[0].runs), at, min(at + most, requests[0].total))
     return [StoredTicket(*pair) for pair in enumerate(chosen.tolist(), number)]
-
-
-def times_told(log: Log, study: int, facts: Facts, most: int) -> list[float]:
-    """When the rewards of about the last so many tickets came."""
-    first = facts.tickets - most - min(facts.open, MOST_OUT)
-    return [ticket.told for ticket in log.read_tickets(study, max(first, 0)) if ticket.told is not None]
 
 
 STORAGE = "sqlite:///surest.db"  # where studies are, if nothing else is said

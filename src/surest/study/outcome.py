@@ -1,20 +1,19 @@
 """How a study stands and what came of it: its progress, health and result, and when its arms came."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from surest.errors import StorageError
 from surest.result.data import EvaluationEvent, Result
-from surest.study.log import NO_FAILURES, Facts, Log, times_told
+from surest.study.log import NO_FAILURES, Facts, Log
+from surest.study.study import Health, Study, health_of
 
 if TYPE_CHECKING:
     from surest.study.following import Look
-    from surest.study.study import Study
 
 
-def events_of(study: "Study", log: Log | None = None) -> tuple[EvaluationEvent, ...]:
+def events_of(study: Study, log: Log | None = None) -> tuple[EvaluationEvent, ...]:
     """What was retried, imputed or failed, one by one, and of which reward of its arm; on a list of items, with the item."""
     if log is None:
         with study.store.reading() as log:
@@ -28,10 +27,9 @@ def events_of(study: "Study", log: Log | None = None) -> tuple[EvaluationEvent, 
     return tuple((event.kind, places[event.ticket], event.arm, tickets[event.ticket].item) for event in events)
 
 
-Health = dict[str, dict[str, int]]
-"""How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
-(imputed)."""
 RECENT = 200  # rewards from which the speed is taken
+MOST_OUT = 1000  # open tickets behind which the last rewards are looked for
+IDLE_SECONDS = 60.0  # without a reward, after which a study is idle
 
 
 @dataclass(frozen=True)
@@ -68,32 +66,22 @@ class Progress:
         return {**own, **self.result.to_dict(), "health": self.health}
 
 
-def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
-    """What happened to the tickets of each arm, where anything did."""
-    found: Health = defaultdict(dict)
-    for arm, kind, times, _ in sorted(log.count_events(study)):
-        if not 0 <= arm < len(labels):
-            raise StorageError(f"the study's log is damaged: it has an event of arm {arm}, which does not exist")
-        found[labels[arm]][kind] = times
-    return dict(found)
-
-
 def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, str]:
     """What an evaluation of each arm said when it last failed, where one did and said something."""
     failed = (one for one in log.count_events(study) if one.kind not in NO_FAILURES and one.reason)
     return {labels[one.arm]: one.reason for one in failed if one.arm < len(labels)}
 
 
-def progress_of(study: "Study", log: Log, look: "Look", facts: Facts) -> Progress:
+def progress_of(study: Study, log: Log, look: "Look", facts: Facts) -> Progress:
     """How a study stands, and what is out."""
-    times = times_told(log, study.id, facts, RECENT)
+    times, told = times_told(log, study.id, facts, RECENT), facts.tickets - facts.open
     spread = max(times) - min(times) if len(times) > 1 else 0.0
     unneeded = look.finished and look.result.problem.items is None  # of fresh pulls still out, nobody needs the rewards
     return Progress(
         name=study.name,
         finished=look.finished,
-        result=replace(look.result, evaluations=facts.told),
-        told=facts.told,
+        result=replace(look.result, evaluations=told),
+        told=told,
         out=0 if unneeded else facts.open - facts.expired,
         waiting=0 if unneeded else facts.expired,
         request_left=look.left,
@@ -101,6 +89,45 @@ def progress_of(study: "Study", log: Log, look: "Look", facts: Facts) -> Progres
         in_play=look.in_play,
         health=health_of(log, study.id, study.labels),
     )
+
+
+def times_told(log: Log, study: int, facts: Facts, most: int) -> list[float]:
+    """When the rewards of about the last so many tickets came."""
+    first = facts.tickets - most - min(facts.open, MOST_OUT)
+    return [ticket.told for ticket in log.read_tickets(study, max(first, 0)) if ticket.told is not None]
+
+
+class Moment(NamedTuple):
+    """What a look at the log sees: enough to know that something changed."""
+
+    study: int  # its number: one that was deleted and made anew is another
+    told: int
+    out: int
+    waiting: int  # Of those that are out: to be handed out again. A lease may run out while nobody does anything.
+    arms: int
+    events: int
+    paused: bool
+    idle: bool  # no reward came lately: how many come a second is not known any more
+
+    def json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {name: value for name, value in self._asdict().items() if name != "study"}
+
+
+def moment_of(study: Study) -> Moment:
+    """How many rewards, tickets and arms there are: counted by the database, without a replay."""
+    with study.store.reading() as log:
+        facts = study.facts(log)
+        happened = sum(one.times for one in log.count_events(study.id))
+        idle = is_idle(log, study.id, facts)
+        return Moment(
+            study.id, facts.tickets - facts.open, facts.open, facts.expired, facts.arms, happened, facts.paused, idle
+        )
+
+
+def is_idle(log: Log, study: int, facts: Facts) -> bool:
+    """Whether no reward came lately."""
+    return max(times_told(log, study, facts, 20), default=0.0) < facts.now - IDLE_SECONDS
 
 
 class Addition(NamedTuple):
@@ -111,7 +138,7 @@ class Addition(NamedTuple):
     before: int
 
 
-def additions_of(study: "Study") -> list[Addition]:
+def additions_of(study: Study) -> list[Addition]:
     """The arms of the beginning, and those of each addition, in order."""
     with study.store.reading() as log:
         study.facts(log)

@@ -21,14 +21,14 @@ from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, study_path
 from surest.study.log import MEMORY, Count, Item, Log, plain_text
 from surest.study.settings import Settings, check_opened, checked_labels, checked_settings, storable
-from surest.study.study import Study
+from surest.study.study import Health, Study
 from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:
     from surest.core.procedure import Running
     from surest.result.data import Result
-    from surest.study.outcome import Health, Progress
+    from surest.study.outcome import Progress
 
 IDLE_SECONDS = 1.0
 """For which a worker that has nothing else to do leaves the service waiting, instead of asking again and again."""
@@ -239,7 +239,7 @@ class RemoteStudy(Study):
         standing = msgspec.structs.asdict(self._connection.read(raw, Standing))
         return Progress(name=self.name, result=self._result(raw), **standing)
 
-    def health(self) -> "Health":
+    def health(self) -> Health:
         return self._get("status", Standing).health
 
     def result(self, *, history: bool = False, record: bool = False) -> "Result":

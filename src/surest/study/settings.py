@@ -15,6 +15,7 @@ from surest.core.problem import DEFAULTS, Problem, checked, labels_of, plain
 from surest.errors import TicketError, UsageError
 from surest.search.tickets import RETRIES
 from surest.study.log import MOST_ARMS, Item, Log, Store, StoredTicket
+from surest.text import short
 
 if TYPE_CHECKING:
     from surest.algorithms.entry import Script
@@ -42,10 +43,13 @@ class Settings(msgspec.Struct, frozen=True):
 
     def session(self, labels: list[str], *, record: bool = False, script: "Script" = ()) -> "Session":
         """A fresh session, before the first reward; its first requests are those of `script`, if there is one."""
-        from surest.search.loading import permitted  # most of what is asked of a study needs no session
-        from surest.search.session import Session
+        from surest.search.session import Session  # most of what is asked of a study needs none
 
-        algorithm = permitted(self.problem.algorithm, self.named)
+        algorithm = self.problem.algorithm
+        if ".py:" in str(algorithm):
+            from surest.search.loading import permitted
+
+            algorithm = permitted(algorithm, self.named)
         problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
         return Session.of(problem, record=record, script=script)
 
@@ -199,15 +203,6 @@ def check_holder(ticket: StoredTicket, who: str, reason: str) -> None:
 def some(names: Sequence[str]) -> str:
     """The first few of many names. In a damaged database one may not even be a text."""
     return ", ".join(map(str, names[:5])) + (f", … ({len(names)} in all)" if len(names) > 5 else "")
-
-
-def short(value: object) -> str:
-    """A value for a message, truncated."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer with more digits than Python writes
-        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "?"
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def unknown_study(store: Store, name: str, log: Log) -> str:

@@ -352,8 +352,15 @@ class SqlLog:
     def read_requests(self, study: int, first: int | None = 0) -> list[Recorded]:
         query = "SELECT first, total, statistic, runs, seal FROM surest_requests WHERE study = ?"
         if first is None:
-            return [_recorded(row) for row in self.execute(f"{query} ORDER BY first DESC LIMIT 1", study)]
-        return [_recorded(row) for row in self.execute(f"{query} AND first >= ? ORDER BY first", study, first)]
+            rows = self.execute(f"{query} ORDER BY first DESC LIMIT 1", study).fetchall()
+        else:
+            rows = self.execute(f"{query} AND first >= ? ORDER BY first", study, first).fetchall()
+        for *row, check in rows:
+            if check != seal(*row):
+                raise StorageError(
+                    f"the study's log is damaged: the request at ticket {row[0]} is not what was written"
+                )
+        return [Recorded(*row[:4]) for row in rows]
 
     def read_tickets(
         self, study: int, first: int = 0, end: int | None = None, *, among: Sequence[int] | None = None,
@@ -434,23 +441,9 @@ class SqlLog:
         return [Counted(arm, kind, times, reason or "") for arm, kind, times, reason in self.execute(query, study)]
 
 
-def _recorded(row: Sequence[Any]) -> Recorded:
-    if row[4] != seal(*row[:4]):
-        raise StorageError(f"the study's log is damaged: the request at ticket {row[0]} is not what was written")
-    return Recorded(*row[:4])
-
-
 def seal(*values: str | int | float | None) -> int:
     """A checksum of a row, so that damage which the database does not notice is noticed."""
     return zlib.crc32(json.dumps(values).encode())
-
-
-def _scrambled(words: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint64]:
-    """The finaliser of SplitMix64: each bit of the input moves every bit of the output."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def _sealed(rows: Iterable[Any], what: str) -> Iterator[tuple[Any, ...]]:
@@ -475,11 +468,19 @@ def _seals(told: Sequence[Sequence[Any]]) -> list[int]:
     parts = [np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, np.float64)]
     if items[0] is not None:
         parts.append(np.array(items, np.int64))
+
+    def scrambled(words: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint64]:
+        """The finaliser of SplitMix64: each bit of the input moves every bit of the output."""
+        words = words + np.uint64(0x9E3779B97F4A7C15)
+        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return words ^ (words >> np.uint64(31))
+
     mixed = np.zeros(len(told), np.uint64)
     for part in parts:
-        mixed = _scrambled(mixed ^ part.view(np.uint64))
+        mixed = scrambled(mixed ^ part.view(np.uint64))
     known = np.array([np.nan if cost is None else cost for cost in costs], np.float64)
-    mixed = np.where(np.isnan(known), mixed, _scrambled(mixed ^ known.view(np.uint64)))
+    mixed = np.where(np.isnan(known), mixed, scrambled(mixed ^ known.view(np.uint64)))
     found: list[int] = mixed.view(np.int64).tolist()
     return found
 

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -41,8 +42,11 @@ if TYPE_CHECKING:  # what only some calls need is imported there: commands of th
     from surest.search.session import Session
     from surest.search.watching import Looks
     from surest.study.following import Follower
-    from surest.study.outcome import Health, Progress
+    from surest.study.outcome import Progress
 
+Health = dict[str, dict[str, int]]
+"""How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
+(imputed)."""
 SOUND_SECONDS = 10.0  # for which a study that was looked at for damage is not looked at again
 
 
@@ -390,19 +394,16 @@ class Study:
         with self.at_one_moment(check=False) as (log, follower, facts):
             return progress_of(self, log, follower.look(log), facts)
 
-    def health(self) -> "Health":
+    def health(self) -> Health:
         """Failed, retried and expired evaluations by arm, where there were any."""
-        from surest.study.outcome import health_of
-
         with self.store.reading() as log:
             self.facts(log)
             return health_of(log, self.id, self.labels)
 
     def result(self, *, history: bool = False, record: bool = False) -> "Result":
         """The verdict; before the end, the answer so far. `history` keeps evidence over time, `record` all rewards: a replay."""
-        from surest.search.cells import further
         from surest.search.watching import Looks
-        from surest.study.outcome import events_of, health_of
+        from surest.study.outcome import events_of
 
         looks = Looks() if history else None
         with self.at_one_moment(check=False) as (log, follower, facts):
@@ -411,6 +412,10 @@ class Study:
             found = session.result(() if looks is None else tuple(looks.points), items=items)
             health, events = health_of(log, self.id, self.labels), events_of(self, log) if record else ()
             found = replace(found, health=health, evaluations=facts.told, events=events)
+        if found.listed is None or found.listed.items_used < len(self.items):
+            return found
+        from surest.search.cells import further
+
         return further(found)
 
     def export(self) -> dict[str, Any]:
@@ -444,6 +449,16 @@ def _accepted(outcomes: list[Outcome]) -> list[Outcome]:
         if isinstance(outcome, UsageError):
             raise outcome
     return outcomes
+
+
+def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
+    """What happened to the tickets of each arm, where anything did."""
+    found: Health = defaultdict(dict)
+    for arm, kind, times, _ in sorted(log.count_events(study)):
+        if not 0 <= arm < len(labels):
+            raise StorageError(f"the study's log is damaged: it has an event of arm {arm}, which does not exist")
+        found[labels[arm]][kind] = times
+    return dict(found)
 
 
 def list_studies(storage: str | Store) -> list[Study]:

@@ -127,9 +127,11 @@ def _fresh(study: "Study", told: Mapping[int, StoredTicket], call: Tell) -> dict
         if number not in told:
             raise never(number)
         ticket = fresh.get(number, told[number])
-        value, cost = parted(reward, f"ticket {number}") if isinstance(reward, tuple) else (reward, None)
-        if not call.checked:
-            value = _checked(study, ticket, value)
+        if call.checked:
+            value, cost = reward
+        else:
+            given, cost = parted(reward, f"ticket {number}") if isinstance(reward, tuple) else (reward, None)
+            value = _checked(study, ticket, given)
         if ticket.reward is None:
             # Handed to somebody else meanwhile, the log names who told it; else whoever took it: another may well tell it.
             late = call.worker is not None and ticket.attempts > 1

@@ -38,10 +38,9 @@ from surest.study.log import (
     store_of,
     triples_of,
 )
-from surest.study.outcome import health_of
 from surest.study.settings import Settings, checked_items, checked_labels, checked_settings, storable
 from surest.study.sql import SqlStore
-from surest.study.study import Study
+from surest.study.study import Study, health_of
 
 FORMAT = "surest-study-2"
 FORMATS = ("surest-study-1", FORMAT)  # The formats that are read. The first had no items, and did not count failures.

@@ -7,7 +7,8 @@ from math import inf
 from msgspec.structs import replace
 
 from surest.errors import SurestError
-from surest.study.log import Arm, Event, Facts, Item, Log, Recorded, Store, StoredTicket, free_places, times_told
+from surest.study.log import Arm, Event, Facts, Item, Log, Recorded, Store, StoredTicket, free_places
+from surest.study.outcome import times_told
 
 Make = Callable[[], Store]
 Check = Callable[[Make, int], None]

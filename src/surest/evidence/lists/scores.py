@@ -6,7 +6,7 @@ import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import UsageError
-from surest.evidence.lists.units import Estimates
+from surest.evidence.lists.units import shares
 from surest.kernels import lists
 from surest.kernels.constants import STEPS, TOLERANCE_ON_LISTS
 from surest.kernels.lists import all_inside
@@ -31,15 +31,27 @@ class Scores:
         self.used, self.left = 0.0, self.total
         """The weight of the units counted, and of those still to come."""
         self.values = np.full((min(len(weights), 64), n), np.nan)
-        self._estimates = Estimates(weights)
+        self._equal = bool(np.ptp(weights) <= 1e-12 * weights.max())
+        self._shares: dict[int, FloatArray] = {}  # how much each of the first k units counts in a mean
         self.sums, self.plain, self.squares = np.zeros(n), np.zeros(n), np.zeros(n)
         """Weighted sums, plain ones, and those of squares."""
         self.seen = np.zeros(n, np.int64)  # on how many units each arm was evaluated
 
     @property
     def means(self) -> FloatArray:
-        """An unbiased estimate of each arm's mean on the list; NaN before its first unit."""
-        return self._estimates.of(self.values[: self.t], self.seen, self.plain)
+        """An unbiased estimate of each arm's mean on the list; NaN before its first unit.
+
+        >>> scores = Scores(2, np.array([2.0, 0.5, 0.5]))
+        >>> scores.count(np.array([0]), np.array([1.0]))
+        >>> scores.means
+        array([ 1., nan])
+        """
+        if self._equal:
+            return np.asarray(np.where(self.seen > 0, self.plain / np.maximum(self.seen, 1), np.nan))
+        seen = self.seen.tolist()
+        self._shares = {k: self._shares[k] if k in self._shares else shares(self.weights, k) for k in set(seen)}
+        means = [float(self._shares[k] @ self.values[:k, arm]) if k else np.nan for arm, k in enumerate(seen)]
+        return np.array([min(max(mean, 0.0), 1.0) for mean in means])
 
     def place(self, play: IntArray, values: FloatArray) -> tuple[FloatArray, float]:
         """Write the next unit's row, one entry per arm; return it and its weight. Sums and `advance` are left to the caller."""
@@ -102,7 +114,8 @@ class Scores:
     def _intervals(self, columns: FloatArray, seen: IntArray, alpha: float) -> tuple[FloatArray, FloatArray]:
         """The interval of each column, of which its first `seen` rows count."""
         total = inf if self.population else self.total
-        ends = [interval(columns[:k, j], self.weights, total, alpha) for j, k in enumerate(seen.tolist())]
+        paths = [np.ascontiguousarray(columns[:k, j]) for j, k in enumerate(seen.tolist())]
+        ends = [lists.interval(path, self.weights, total, alpha, np.empty(len(path))) for path in paths]
         low, high = np.array(ends).reshape(-1, 2).T
         return low, high
 

@@ -106,27 +106,3 @@ def shares(weights: FloatArray, k: int) -> FloatArray:
             counts += part / -np.expm1(-used * x)
     found: FloatArray = used * counts / total
     return found
-
-
-class Estimates:
-    """Unbiased estimates of the means of arms on a list from their first units, in the order in which these came."""
-
-    def __init__(self, weights: FloatArray) -> None:
-        self.weights = weights
-        self.equal = bool(np.ptp(weights) <= 1e-12 * weights.max())
-        self._shares: dict[int, FloatArray] = {}
-
-    def of(self, scores: FloatArray, seen: IntArray, plain: FloatArray) -> FloatArray:
-        """The estimate for each arm, a column of `scores` each, of which its first `seen` rows count; NaN before its first unit.
-
-        `plain` are the sums of the columns.
-
-        >>> Estimates(np.ones(4)).of(np.array([[1.0, 0.5], [0.5, np.nan]]), np.array([2, 1]), np.array([1.5, 0.5]))
-        array([0.75, 0.5 ])
-        """
-        if self.equal:
-            return np.asarray(np.where(seen > 0, plain / np.maximum(seen, 1), np.nan))
-        lengths = set(seen.tolist())
-        self._shares = {k: self._shares[k] if k in self._shares else shares(self.weights, k) for k in lengths}
-        means = [float(self._shares[k] @ scores[:k, arm]) if k else np.nan for arm, k in enumerate(seen.tolist())]
-        return np.array([min(max(mean, 0.0), 1.0) for mean in means])

@@ -50,35 +50,29 @@ def _padded(
 
 
 class Verdict:
-    """Draws conclusions from `Standings`. Its answers are wrong with probability at most δ, each kind of answer by itself.
+    """Draws conclusions from `Standings` of n arms. Its answers are wrong with probability at most δ, each kind by itself.
 
-    `nominal` is the prior of each arm as the one that may be named with ε > 0; over all arms that ever come it is at most 1.
+    The part `reserve` of δ is kept for arms that come later. `nominal` is the prior of each arm as the one that may be named with
+    ε > 0; over all arms that ever come it is at most 1.
     Where two arms differ by at most `spread` on any unit, bets are on (value − least of the unit)/spread, and so are `epsilon`
     and what is made of it here; intervals and means are of the values themselves, `own`.
     """
 
     def __init__(
-        self, standings: Standings, delta: float, epsilon: float, nominal: FloatArray, spread: float = 1.0
-    ) -> None:
-        self.standings, self.delta, self.epsilon, self.spread = standings, delta, epsilon / spread, spread
-        self.scores = self.own = standings.scores
+        self, n: int, weights: FloatArray, delta: float, epsilon: float, population: bool = False,
+        reserve: float = 0.0, spread: float = 1.0,
+    ) -> None:  # fmt: skip
+        share = SHARE_WITH_EPSILON if epsilon > 0 else SHARE
+        self.standings = Standings(n, weights, delta * (1 - reserve), share=share, population=population)
+        self.delta, self.epsilon, self.spread = delta, epsilon / spread, spread
+        self.scores = self.own = self.standings.scores
         if spread < 1:
-            self.own = Scores(len(nominal), self.scores.weights, self.scores.population)
+            self.own = Scores(n, weights, population)
         self._shifts: list[float] = []
-        self.nominal = nominal
-        self.first = len(nominal)  # how many arms there were from the start: only their intervals are by bets
+        self.nominal = np.full(n, (1 - reserve) / n)
+        self.first = n  # how many arms there were from the start: only their intervals are by bets
         self._pairs: dict[tuple[int, float], Pairs] = {}
         self._close: dict[int, FloatArray] = {}
-
-    @classmethod
-    def of(
-        cls, n: int, weights: FloatArray, delta: float, epsilon: float, population: bool = False,
-        reserve: float = 0.0, spread: float = 1.0,
-    ) -> "Verdict":  # fmt: skip
-        """On n arms, with a part of δ kept for arms that come later."""
-        share = SHARE_WITH_EPSILON if epsilon > 0 else SHARE
-        standings = Standings(n, weights, delta * (1 - reserve), share=share, population=population)
-        return cls(standings, delta, epsilon, np.full(n, (1 - reserve) / n), spread)
 
     @property
     def left(self) -> IntArray:
@@ -230,6 +224,12 @@ class Verdict:
         a = st.leader if self.chosen is None else self.chosen
         achieved, evidence = self._strength(a)
         low, high, less, more = self._bounds(a, n)
+        # How far the arms in play are from the best at most. Which of both ways is taken does not depend on scores, so that each
+        # may use all of δ; where arms were added because of scores, they are two statements.
+        if len(st.play) > 1 and n == self.first <= MOST_ARMS:
+            apart = pairs_apart(st, self.delta) * self.spread
+        else:
+            apart = min(float(high[st.play].max() - low[st.play].min()), self.spread)
         return Status(
             leader=a,
             achieved_delta=achieved,
@@ -242,21 +242,8 @@ class Verdict:
             means=self.own.means,
             intervals=(low, high),
             differences=(less, more),
-            apart=self._apart(low, high),
+            apart=None if len(st.play) == 1 else apart,
         )
-
-    def _apart(self, low: FloatArray, high: FloatArray) -> float | None:
-        """How far the arms in play are from the best at most, where there are several; `low` and `high` bound all means.
-
-        Which of both ways is taken does not depend on scores, so that each may use all of δ; where arms were added because of
-        scores, they are two statements.
-        """
-        st, sc = self.standings, self.scores
-        if len(st.play) == 1:
-            return None
-        if len(sc.sums) == self.first <= MOST_ARMS:
-            return pairs_apart(st, self.delta) * self.spread
-        return min(float(high[st.play].max() - low[st.play].min()), self.spread)
 
     def _bounds(self, a: int, n: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Intervals of all means, and of all differences from arm a, all of them valid at once.

@@ -16,10 +16,11 @@ from surest.result.questions import question
 from surest.search.session import may_grow
 from surest.server.endpoints import Asked, Endpoint
 from surest.server.errors import reason_of
-from surest.server.events import Moment, streamed
+from surest.server.events import streamed
 from surest.server.pages import do, view
 from surest.server.pages.files import FILES, decided
 from surest.server.pages.render import again_lines, joining, page
+from surest.study.outcome import Moment
 from surest.study.study import Study
 
 STATES = ("running", "paused", "decided", "ended")

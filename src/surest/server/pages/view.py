@@ -17,12 +17,11 @@ from surest.result.differences import leads_of
 from surest.result.questions import question
 from surest.result.words import has_begun, verdict
 from surest.search.cells import further
-from surest.server.events import is_idle
 from surest.server.pages.files import again
 from surest.server.pages.render import TEMPLATES, clipped
 from surest.server.studies import Served
-from surest.study.log import StoredTicket, times_told
-from surest.study.outcome import Progress, last_failures_of, progress_of
+from surest.study.log import StoredTicket
+from surest.study.outcome import Progress, is_idle, last_failures_of, progress_of, times_told
 from surest.study.study import Study
 from surest.text import at_most, guessed, percent, seconds_words, visible
 
@@ -108,7 +107,8 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
     with study.at_one_moment(check=False) as (log, follower, facts):
         progress = progress_of(study, log, follower.look(log), facts)
         is_long = progress.told > MOST_REPLAYED
-        point = None if progress.finished and is_long else point_of(follower.catch_up(log).running)
+        running = follower.catch_up(log).running
+        point = None if running.status is None or (progress.finished and is_long) else point_of(running)
         out = log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
         idle = is_idle(log, study.id, facts)
@@ -135,7 +135,7 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         "summary": summary(report),
         "sure": level_of(result),
         "per_second": 0.0 if idle else progress.per_second or 0.0,
-        "forecast": forecast(progress, idle),
+        "forecast": "not known yet" if result.forecast is None else forecast(progress, result.forecast, idle),
         "drawn": pictures_of(result, live=True) if has_begun(result) else None,
         "arm_lines": arm_lines(report),
         "table": None if result.listed is None else cell_table(study, result),
@@ -148,12 +148,10 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
     return Shown(study, progress, parts, f"{says}. {short}", f"{visible(study.name)}: {says} – surest")
 
 
-def forecast(progress: Progress, idle: bool) -> str:
+def forecast(progress: Progress, needed: float, idle: bool) -> str:
     """A guess at how many rewards are still needed, and at how long that takes."""
-    if progress.result.forecast is None:
-        return "not known yet"
     left = None if idle else progress.seconds_left
-    return guessed(progress.result.forecast) + ("" if left is None else f", {guessed(left, seconds_words)}")
+    return guessed(needed) + ("" if left is None else f", {guessed(left, seconds_words)}")
 
 
 def in_short(result: Result) -> str:
@@ -181,17 +179,18 @@ def level_of(result: Result) -> tuple[str, float | None]:
 
     Where something is asked of each arm: how many have a verdict.
     """
+    delta, level = result.problem.delta, result.achieved_delta
+    wanted = percent(1 - delta)
     if result.certified:
-        return percent(1 - result.delta), 1.0
-    if result.problem.question.each_arm:
+        return wanted, 1.0
+    if has_begun(result) and result.problem.question.each_arm:
         known, arms = arms_with_verdict(result)
         return f"{known:,} of {arms:,} arms have a verdict", known / max(arms, 1)
-    level, wanted = result.achieved_delta if has_begun(result) else 1.0, percent(1 - result.delta)
-    if level == 1.0:
+    if level == 1.0 or not has_begun(result):
         return f"nothing yet, {wanted} wanted", 0.0
     if level is None:
         return "not told before the end", None
-    share = 1.0 if level <= 0 else min(max(math.log(level) / math.log(result.delta), 0.0), 1.0)
+    share = 1.0 if level <= 0 else min(max(math.log(level) / math.log(delta), 0.0), 1.0)
     return f"{percent(1 - float(at_most(level)) if level > 0 else 1)} so far, {wanted} wanted", share
 
 
