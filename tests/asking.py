@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from surest.core.procedure import Exchange
-from surest.core.protocol import Procedure, R, Request
+from surest.core.protocol import Procedure, Pull, R, Request
 from surest.errors import TranscriptError
 from surest.search.session import Session, Ticket
 from surest.study.study import Study
@@ -33,15 +33,10 @@ def transcript(found: Any) -> list[tuple[object, ...]]:
     """The requests and replies of a result, or of what runs in a session."""
     told = []
     for request, reply in found.transcript:
+        each = request.times if isinstance(request, Pull) else request.items
         plain = reply.tolist() if isinstance(reply, np.ndarray) else [x.tolist() for x in (reply.values, reply.counts)]
-        told.append((request.arms.tolist(), request.times.tolist(), plain))
+        told.append((request.arms.tolist(), each.tolist(), plain))
     return told
-
-
-def course(session: Session) -> list[tuple[list[int], list[int], Any]]:
-    """What was asked on a list of items, and answered."""
-    exchanges: Any = session.running.transcript
-    return [(request.arms.tolist(), request.items.tolist(), reply.tolist()) for request, reply in exchanges]
 
 
 def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Request:

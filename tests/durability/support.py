@@ -11,16 +11,17 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from asking import transcript
 from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
-from surest.search.session import Session
+from surest.search.tickets import Ticket
 from surest.study.study import Study
 
 HERE = Path(__file__).parent
@@ -52,20 +53,29 @@ def telltale_queues(task: Task, workers: int, rounds: int = 40) -> Procedure[Ans
 QUEUES_ENTRY = replace(ENTRY, name=f"{TELLTALE}-queues", start=telltale_queues, growing=False)
 
 
-def reward_at(draw: int) -> float:
-    """The reward of an arm at a place of its queue."""
-    return random.Random(draw).random()
+ASKED: dict[str, dict[str, Any]] = {
+    "pulls": {"algorithm": TELLTALE, "seed": 1, "rounds": 12},
+    "queues": {"algorithm": QUEUES_ENTRY.name, "seed": 3, "workers": 4},
+    "items": {"items": 60, "seed": 1},
+}
+"""Of each kind of tickets, a study that has them."""
+
+
+def key_of(ticket: Ticket) -> int:
+    """What the reward of a ticket follows from, whoever evaluates it and when."""
+    if ticket.item is not None:
+        return 100 * ticket.arm + ticket.item
+    return ticket.id if ticket.draw is None else ticket.draw
+
+
+def reward_of(ticket: Ticket) -> float:
+    """Of a list of items the last arm is far behind, and leaves early."""
+    return random.Random(key_of(ticket)).random() ** (1 if ticket.item is None or ticket.arm < 2 else 20)
 
 
 def register() -> None:
     """Make the telltales known by their names, in a process of its own; tests use the fixture of conftest.py."""
     REGISTRY.update({entry.name: entry for entry in (ENTRY, QUEUES_ENTRY)})
-
-
-def transcript(session: Session) -> list[tuple[str, list[float]]]:
-    """What was asked and answered, to be compared."""
-    assert session.running.transcript is not None
-    return [(repr(request), np.asarray(reply).tolist()) for request, reply in session.running.transcript]
 
 
 def change(path: Path, *statements: str) -> None:
@@ -80,29 +90,27 @@ def rewards_of(study: Study) -> list[float]:
     return [ticket[1] for ticket in study.export()["tickets"]]
 
 
-def undisturbed(study: Study, rewards: list[float]) -> Session:
-    """A run in memory, told the same rewards one after the other: what a study must come to whatever happened to it."""
+def undisturbed(study: Study) -> list[tuple[object, ...]]:
+    """What the rewards of a study come to in memory, told one after the other: whatever happened to it, so must the study."""
     with study.store.reading() as log:
-        first = [arm.label for arm in log.read_arms(study.id) if arm.added_at == 0]
-    session = study.settings.session(first, record=True)
-    for reward in rewards:
+        labels = [arm.label for arm in log.read_arms(study.id) if arm.added_at == 0]
+    session, told, place = study.settings.session(labels, record=True), dict[int, float](), Counter[int]()
+    for number, (arm, reward, *_) in enumerate(tickets := study.export()["tickets"]):
+        item = tickets[number][6]
+        draw = len(labels) * place[arm] + arm if session.has_queues else None
+        told[key_of(Ticket(number, arm, "", item, draw))] = reward
+        place[arm] += 1
+    while not session.finished:
         (ticket,) = session.ask()
-        session.tell(ticket.id, reward)
-    return session
+        if told.get(key_of(ticket)) is None:
+            break
+        session.tell(ticket.id, told[key_of(ticket)])
+    return transcript(session.running)
 
 
-def one_after_another(
-    arms: int, asked: dict[str, Any], reward: Callable[[int], float]
-) -> list[tuple[str, list[float]]]:
-    """The transcript where one worker tells each arm's rewards, which its queue has by `draw`, one after the other."""
-    session, place = Session(arms, record=True, **asked), Counter[int]()
-    while (request := session.running.request) is not None:
-        replies = []
-        for arm in np.repeat(request.arms, request.times).tolist():
-            replies.append(reward(arms * place[arm] + arm))
-            place[arm] += 1
-        session.tell_all(session.ask(len(replies)), replies)
-    return transcript(session)
+def check_course(study: Study) -> None:
+    """What a study has come to is what its rewards come to one after the other."""
+    assert transcript(study.session(record=True).running) == undisturbed(study)
 
 
 def python(*arguments: object, **keywords: object) -> subprocess.Popen[str]:

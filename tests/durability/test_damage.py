@@ -7,7 +7,7 @@ import random
 import resource
 import shutil
 import sqlite3
-import subprocess
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,32 +45,6 @@ def fill(study: Study) -> tuple[list[Ticket], StorageError]:
             return acknowledged, error
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a small disk")
-def test_a_full_disk(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(disk)], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("no tmpfs can be mounted here")
-    try:
-        storage = f"sqlite:///{disk}/study.db"
-        study = open_study(storage, "s", 3, 0.1, algorithm=support.TELLTALE, rounds=10**6)
-        acknowledged, error = fill(study)
-        assert "no room left on the disk" in str(error) or "disk could not be" in str(error)
-        assert len(acknowledged) > 20
-        check_still_there(storage, acknowledged)
-        # Once there is room, the same study goes on.
-        subprocess.run(["mount", "-o", "remount,size=2m", str(disk)], check=True)
-        told = study.status().told
-        if not study.status().out:
-            study.ask()
-        study.tell(told, 0.75)
-        assert support.rewards_of(study)[told] == 0.75
-        study.close()
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
-
-
 def test_a_database_that_may_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = f"sqlite:///{tmp_path}/study.db"
     study = open_study(storage, "s", 3, 0.1, algorithm=support.TELLTALE, rounds=10**6)
@@ -80,7 +54,15 @@ def test_a_database_that_may_not_grow(tmp_path: Path, monkeypatch: pytest.Monkey
     acknowledged, error = fill(study)
     assert "no room left" in str(error)
     assert "whatever was acknowledged before is kept" in str(error)
+    assert len(acknowledged) > 20
     check_still_there(storage, acknowledged)
+    with study.store.writing() as connection:  # once there is room, the same study goes on
+        connection.execute(f"PRAGMA max_page_count={10 * pages}")
+    told = study.status().told
+    if not study.status().out:
+        study.ask()
+    study.tell(told, 0.75)
+    assert support.rewards_of(study)[told] == 0.75
 
 
 def test_a_file_size_limit(tmp_path: Path) -> None:
@@ -110,29 +92,17 @@ def test_a_read_only_file(tmp_path: Path) -> None:
         "import os, sys; import surest.cli.study, surest.study.sql, traceback; from surest.cli import main;"
         "os.setuid(65534) if os.getuid() == 0 else None; main(['study', *sys.argv[1:]])"
     )
-    place = tmp_path / "place"
-    place.mkdir()
-    storage = f"sqlite:///{place}/study.db"
-    told_study(storage).close()
-    os.chmod(place / "study.db", 0o444)
-    os.chmod(place, 0o555)
-    # The user nobody must be able to reach the directory: pytest's own are closed to others.
-    opened = [
-        parent for parent in place.parents if parent.stat().st_mode & 0o5 != 0o5 and parent.owner() == place.owner()
-    ]
-    before = [(parent, parent.stat().st_mode) for parent in opened]
-    for parent in opened:
-        os.chmod(parent, 0o755)
-    try:
+    with tempfile.TemporaryDirectory() as place:  # the user nobody cannot reach pytest's own
+        path, storage = Path(place) / "study.db", f"sqlite:///{place}/study.db"
+        told_study(storage).close()
+        path.chmod(0o444)
+        os.chmod(place, 0o555)
         said = ran("-c", code, "tell", "s", "0", "0.5", "--storage", storage)
-    finally:
-        for parent, mode in before:
-            os.chmod(parent, mode)
         os.chmod(place, 0o755)
-    assert (said.status, "Traceback" in said.err) == (1, False)
-    assert "read-only" in said.err or "cannot be opened" in said.err
-    os.chmod(place / "study.db", 0o644)
-    assert open_study(storage, "s").status().told == 60
+        path.chmod(0o644)
+        assert (said.status, "Traceback" in said.err) == (1, False)
+        assert "read-only" in said.err or "cannot be opened" in said.err
+        assert open_study(storage, "s").status().told == 60
 
 
 def closed(storage: str, path: Path) -> bytes:
@@ -167,40 +137,6 @@ def test_a_truncated_file(tmp_path: Path) -> None:
 def remove(path: Path) -> None:
     for end in ("", "-wal", "-shm"):
         path.with_name(path.name + end).unlink(missing_ok=True)
-
-
-def check_flips(tmp_path: Path, flips: int) -> tuple[int, int]:
-    """Flip bits one at a time among the bytes that are not zero: most of a small database is empty space."""
-    path, scratch = tmp_path / "study.db", tmp_path / "flipped.db"
-    whole = closed(f"sqlite:///{path}", path)
-    before = open_study(f"sqlite:///{path}", "s")
-    expected = (support.rewards_of(before), before.labels, before.settings, before.status().out)
-    rng = random.Random(7)
-    written = [place for place, byte in enumerate(whole) if byte]
-    noticed = harmless = 0
-    for _ in range(flips):
-        place, bit = rng.choice(written), rng.randrange(8)
-        scratch.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
-        try:
-            study = open_study(f"sqlite:///{scratch}", "s")
-            found = (study.session() and support.rewards_of(study), study.labels, study.settings, study.status().out)
-            del study
-        except SurestError:
-            noticed += 1
-        else:
-            harmless += 1
-            assert found == expected, f"bit {bit} of byte {place} changed the study silently"
-        remove(scratch)
-    return noticed, harmless
-
-
-@pytest.mark.parametrize("flips", [80, pytest.param(1_000, marks=LONG)])
-def test_a_flipped_bit_is_noticed_or_harmless(tmp_path: Path, flips: int) -> None:
-    # In 30 databases, whose bytes differ with the hour and the process, 51 to 54 of 80 flips were noticed.
-    noticed, harmless = check_flips(tmp_path, flips)
-    print(f"noticed {noticed}, harmless {harmless}")
-    assert noticed >= 25
-    assert harmless >= 5
 
 
 def test_what_sqlite_does_not_notice_surest_does(tmp_path: Path) -> None:
@@ -300,13 +236,14 @@ def test_damage_is_told_by_whatever_shows_a_study(
     whole = path.read_bytes()
     scratch.write_bytes(whole)
     expected, noticed, refused = said(), 0, 0
+    written = [place for place, byte in enumerate(whole) if byte]
     for _ in range(damages):
         changed, place = bytearray(whole), draw.randrange(len(whole))
         if draw.random() < 0.6:
             place = place // 4096 * 4096 + int(120 * draw.random() ** 2)
         match draw.randrange(4):
-            case 0:
-                changed[place] ^= 1 << draw.randrange(8)
+            case 0:  # most of a small database is empty space
+                changed[draw.choice(written)] ^= 1 << draw.randrange(8)
             case 1:
                 changed[place : place + draw.choice([1, 4, 16, 512])] = b""
                 changed = bytearray(bytes(changed) + bytes(len(whole) - len(changed)))

@@ -1,70 +1,24 @@
-"""Studies for several workers: idle ones evaluate ahead, and the course is that of the same rewards one after the other."""
+"""Studies for several workers, who may evaluate ahead of what is asked. `test_courses.py` has what they come to."""
 
-import contextlib
-import json
-import random
 import time
 from collections import Counter
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import support
-from support import reward_at
+from support import check_course, reward_of
 
-from surest.errors import StorageError, TicketError, UsageError
+from asking import answered, transcript
+from surest.errors import UsageError
 from surest.search.call import seed_of, ticket_seed
-from surest.search.tickets import SPARE, Ticket
+from surest.search.tickets import Ticket
 from surest.study.following import Follower
 from surest.study.memory import MemoryStore
-from surest.study.study import Study, open_study
-from surest.study.transfer import import_study
-from waiting import together
+from surest.study.study import open_study
 
-ARMS, WORKERS = 3, 4
-ASKED: dict[str, Any] = {"algorithm": support.QUEUES_ENTRY.name, "workers": WORKERS, "seed": 3}
-
-
-def expected() -> list[tuple[str, list[float]]]:
-    return support.one_after_another(ARMS, ASKED, reward_at)
-
-
-def told_of(study: Study) -> tuple[int, list[tuple[str, list[float]]]]:
-    """How many rewards were told, and what counted."""
-    return study.status().told, support.transcript(study.session(record=True))
-
-
-def work(study: Study, chance: random.Random) -> None:
-    """Tell rewards in any order; let some evaluations fail, and some never come back."""
-    held: list[Ticket] = []
-    while not study.finished:
-        held += study.ask(chance.randrange(1, 6))
-        chance.shuffle(held)
-        for _ in range(chance.randrange(len(held) + 1)):
-            ticket, fate = held.pop(), chance.random()
-            with contextlib.suppress(TicketError):
-                if fate < 0.1:
-                    study.fail(ticket.id, "no luck")
-                elif fate < 0.9:
-                    study.tell(ticket.id, reward_at(ticket.draw or 0))
-
-
-def test_the_course_is_that_of_one_worker_whatever_comes_when(storage: str) -> None:
-    study = open_study(storage, "s", ARMS, lease_seconds=0.3, **ASKED)
-    together(*(partial(work, open_study(storage, "s"), random.Random(number)) for number in range(3)))
-    told, course = told_of(study)
-    assert course == expected()
-    assert study.result().evaluations == told >= study.result().pulls
-    assert study.health()
-    again = open_study(storage, import_study(storage, json.dumps(study.export()), "again"))
-    assert (told_of(again), again.ask(5)) == (told_of(study), [])
-
-
-def test_workers_that_are_killed_change_nothing(storage: str) -> None:
-    killed = int(support.finish(support.python("queues", storage, 8)))
-    study = open_study(storage, "s")
-    assert (killed, study.finished, told_of(study)[1]) == (8, True, expected())
+ARMS = 3
+ASKED = support.ASKED["queues"]
 
 
 @pytest.mark.parametrize("tickets", [1, 7, 100, 200])
@@ -75,26 +29,13 @@ def test_a_log_in_the_order_of_requests_goes_on(tickets: int, monkeypatch: pytes
         study = open_study(store, "s", ARMS, lease_seconds=0.01, **ASKED)
         for _ in range(tickets):
             (ticket,) = study.ask(1)
-            study.tell(ticket.id, reward_at(ARMS * place[ticket.arm] + ticket.arm))
+            study.tell(ticket.id, reward_of(ticket._replace(draw=ARMS * place[ticket.arm] + ticket.arm)))
             place[ticket.arm] += 1
-        before = told_of(study)
+        before = transcript(study.session(record=True).running)
     study = open_study(store, "s")
-    assert told_of(study) == before
-    work(study, random.Random(1))
-    assert told_of(study)[1] == expected()
-
-
-def test_idle_workers_go_ahead_of_a_slow_one_but_not_for_ever(tmp_path: Any) -> None:
-    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, **ASKED)
-    (slow,) = study.ask(1)
-    told = 0
-    while tickets := study.ask(2):
-        study.tell_all(tickets, [reward_at(ticket.draw or 0) for ticket in tickets])
-        told += len(tickets)
-    assert (told + 1, study.running.pulls, study.status().request_left) == (SPARE * WORKERS, 0, 1)
-    study.tell(slow.id, reward_at(slow.draw or 0))
-    assert study.running.pulls > 0
-    assert support.transcript(study.session(record=True)) == expected()[: study.running.rounds]
+    assert transcript(study.session(record=True).running) == before
+    answered(study, reward_of, 5)
+    check_course(study)
 
 
 def test_seeds_follow_the_arm_and_its_place(tmp_path: Any) -> None:
@@ -136,15 +77,6 @@ def test_where_arms_have_queues_none_are_added(asked: dict[str, Any], queues: bo
             study.add_arms(["new"])
     assert len(study.labels) == ARMS
     assert (study.ask(1)[0].draw is not None) is queues
-
-
-def test_a_lost_ticket_is_noticed(tmp_path: Any) -> None:
-    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, **ASKED)
-    tickets = study.ask(4)
-    study.tell_all(tickets, [0.5] * 4)
-    support.change(tmp_path / "s.db", "DELETE FROM surest_tickets WHERE id = 2")
-    with pytest.raises(StorageError, match="damaged"):
-        open_study(f"sqlite:///{tmp_path}/s.db", "s").result()
 
 
 @pytest.mark.parametrize("asked", [ASKED, {"algorithm": support.TELLTALE, "seed": 3}])

@@ -1,15 +1,16 @@
-"""Random schedules on a study whose arms have queues, with a clock of their own: nobody's timing changes what counts."""
+"""Random schedules with a clock of their own: whatever workers do, and whenever, changes nothing of what counts."""
 
 import json
 import random
 from collections import Counter
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-import support
-from support import reward_at
+from support import ASKED, key_of, reward_of, undisturbed
 
+from asking import transcript
 from surest.errors import TicketError
 from surest.search.tickets import Ticket
 from surest.study import sql
@@ -25,24 +26,28 @@ NAMES = ("ann", "bob", "cid")
 class Schedule:
     """Workers who do anything that is allowed, and what must hold whatever they do."""
 
-    def __init__(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.chance, self.now = random.Random(seed), 0.0
+    def __init__(self, kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.chance, self.now, asked = random.Random(seed), 0.0, {**ASKED[kind], "seed": seed}
         monkeypatch.setattr(sql, "time", SimpleNamespace(time=lambda: self.now))
-        self.asked = {"algorithm": support.QUEUES_ENTRY.name, "workers": self.chance.choice([2, 4, 30]), "seed": seed}
+        if kind == "queues":
+            asked["workers"] = self.chance.choice([2, 4, 30])
         self.store, self.happened = MemoryStore(), Counter[str]()
-        self.studies = [open_study(self.store, "s", ARMS, lease_seconds=LEASE, **self.asked)]
-        self.drawn: dict[int, int | None] = {}  # of each ticket, the arm and its place in the queue
+        self.studies = [open_study(self.store, "s", ARMS, lease_seconds=LEASE, **asked)]
+        self.keys: dict[int, int] = {}  # of each ticket, what its reward follows from
         self.told: dict[int, float] = {}
         self.leases: dict[int, tuple[str, float]] = {}  # of tickets without a reward: who has it, until when
         self.hands: list[tuple[str, Ticket]] = []  # what workers believe to have
-        self.courses: list[list[tuple[str, list[float]]]] = []  # what counted, when it was looked at
+        self.courses: list[list[tuple[object, ...]]] = []  # what counted, when it was looked at
 
     def take(self, who: str, tickets: Sequence[Ticket]) -> None:
         for ticket in tickets:
             assert ticket.id not in self.told
             assert self.leases.get(ticket.id, ("", 0.0))[1] <= self.now, "handed out twice while a lease holds"
-            place = sum(draw is not None and draw % ARMS == ticket.arm for draw in self.drawn.values())
-            assert self.drawn.setdefault(ticket.id, ARMS * place + ticket.arm) == ticket.draw
+            if ticket.draw is not None:
+                place = sum(key % ARMS == ticket.arm for key in self.keys.values())
+                assert self.keys.setdefault(ticket.id, ARMS * place + ticket.arm) == ticket.draw
+            assert self.keys.setdefault(ticket.id, key_of(ticket)) == key_of(ticket)
+            assert len({*self.keys.values()}) == len(self.keys), "each evaluation has one ticket"
             self.leases[ticket.id] = who, self.now + LEASE
             self.hands.append((who, ticket))
 
@@ -74,7 +79,7 @@ class Schedule:
 
     def say(self, study: Study, act: str, who: str, ticket: Ticket) -> None:
         """Tell a reward, whosever the ticket is by now; or fail it, which only its last holder can do."""
-        reward, known = reward_at(ticket.draw or 0), self.told.get(ticket.id)
+        reward, known = reward_of(ticket), self.told.get(ticket.id)
         if known is not None and (act in ("fail", "impute") or known != reward):
             with pytest.raises(TicketError, match="already told"):
                 study.tell(ticket.id, reward) if act not in ("fail", "impute") else study.fail(ticket.id, worker=who)
@@ -103,21 +108,45 @@ class Schedule:
         study = open_study(self.store, "s")
         progress = study.status()
         assert progress.told == progress.result.evaluations == study.session().evaluations == len(self.told)
-        assert {study.running.pulls for study in self.studies} == {progress.result.pulls}
-        running = 0 if progress.finished else sum(until > self.now for _, until in self.leases.values())
-        assert (progress.out, progress.finished or progress.waiting == len(self.leases) - running) == (running, True)
-        assert not progress.finished or progress.result.pulls + progress.not_needed == progress.told
-        self.courses.append(support.transcript(study.session(record=True)))
+        for other in self.studies:  # which have followed the log
+            found = other.status()
+            assert (found.result.pulls, found.told, found.request_left) == (
+                progress.result.pulls,
+                progress.told,
+                progress.request_left,
+            )
+        over = progress.finished and not study.items  # of fresh pulls nobody needs the rest
+        running = 0 if over else sum(until > self.now for _, until in self.leases.values())
+        assert (progress.out, over or progress.waiting == len(self.leases) - running) == (running, True)
+        assert not over or progress.result.pulls + progress.not_needed == progress.told
+        rewards = {
+            number: ticket[1] for number, ticket in enumerate(study.export()["tickets"]) if ticket[1] is not None
+        }
+        assert (rewards, progress.request_left) == (self.told, self.left(study))
+        self.courses.append(transcript(study.session(record=True).running))
 
-    def expected(self) -> list[tuple[str, list[float]]]:
-        """The same rewards, one after the other."""
-        rewards = {self.drawn[number]: reward for number, reward in self.told.items()}
-        return support.one_after_another(ARMS, self.asked, rewards.__getitem__)
+    def left(self, study: Study) -> int:
+        """How many rewards the current request lacks, counted one by one."""
+        request: Any = study.running.request
+        if request is None:
+            return 0
+        known = {self.keys[number] for number in self.told}
+        if study.items:
+            wanted = {100 * arm + item for arm in request.arms.tolist() for item in request.items.tolist()}
+        elif study.session().has_queues:
+            begun = zip(request.arms, study.running.pulls_per_arm[request.arms], request.times, strict=True)
+            wanted = {ARMS * place + arm for arm, first, times in begun for place in range(first, first + times)}
+        else:
+            wanted = {*range(study.running.pulls, study.running.pulls + request.total)}
+        return len(wanted - known)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_any_schedule_counts_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule = Schedule(seed, monkeypatch)
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [*(("queues", seed) for seed in range(4)), *((kind, seed) for kind in ("pulls", "items") for seed in (1, 2))],
+)
+def test_any_schedule_counts_the_same(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(kind, seed, monkeypatch)
     while not schedule.studies[-1].finished:
         for _ in range(20):
             schedule.step()
@@ -125,7 +154,8 @@ def test_any_schedule_counts_the_same(seed: int, monkeypatch: pytest.MonkeyPatch
     for _ in range(20):  # what is out may still be told, and nothing more is handed out
         schedule.step()
     schedule.check()
-    study, whole = open_study(schedule.store, "s"), schedule.expected()
+    study = open_study(schedule.store, "s")
+    whole = undisturbed(study)
     assert schedule.courses[-1] == whole
     assert all(course == whole[: len(course)] for course in schedule.courses), "every state of the log replays"
     schedule.now += LEASE

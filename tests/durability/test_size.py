@@ -3,7 +3,6 @@
 import time
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -44,13 +43,6 @@ def test_a_long_study_is_opened_in_seconds(tmp_path: Path, rewards: int, seconds
     status = open_study(storage, "s").status()
     took = time.process_time() - began
     assert status.told == told
-    began = time.process_time()
-    other = open_study(storage, "s")
-    (ticket,) = other.ask() or [None]
-    first_ask = time.process_time() - began
-    document = msgspec.json.encode(status.to_dict())
-    print(
-        f"{DEFAULT}: {told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s, asked in {first_ask:.2f} s"
-    )
-    assert ticket is None or ticket.id == told
-    assert took < seconds, document
+    print(f"{told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s")
+    assert [ticket.id for ticket in open_study(storage, "s").ask()] in ([], [told])
+    assert took < seconds

@@ -6,8 +6,10 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[1]))
 import support
 
 from surest.errors import TicketError
@@ -17,23 +19,20 @@ from surest.study.study import open_study
 def loop(
     storage: str,
     acknowledged: Path,
-    k: int,
-    lease: float,
-    rounds: int,
+    kind: str = "pulls",
+    k: int = 1,
     ready: int | None = None,
     hold: bool = False,
     most: float = float("inf"),
+    **more: Any,
 ) -> None:
-    """Ask, evaluate, tell; write down each reward only once it has been acknowledged.
+    """Ask, evaluate, tell in any order; write down each reward only once it has been acknowledged.
 
     One that is to be killed says when it is `ready`: at its first ask, or with `hold` when it has asked and not told, and then
     it waits for the kill. After `most` rewards it waits for it too.
     """
     log = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    study = open_study(
-        storage, "s", ["a", "b", "c"], 0.1, algorithm=support.TELLTALE, seed=1, lease_seconds=lease,
-        rounds=rounds,
-    )  # fmt: skip
+    study = open_study(storage, "s", 3, 0.1, **{**support.ASKED[kind], **more})
     rng = random.Random(os.urandom(8))
     while not study.finished:
         if ready is not None and not hold:
@@ -45,7 +44,7 @@ def loop(
             signal.pause()
         if not tickets:
             time.sleep(0.005)
-        for ticket in tickets:
+        for ticket in rng.sample(tickets, len(tickets)):
             reward = rng.random()
             try:
                 study.tell(ticket.id, reward)
@@ -57,16 +56,17 @@ def loop(
                 signal.pause()
 
 
-def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str) -> None:
+def kills(storage: str, acknowledged: str, times: str, longest: str, kind: str, rounds: str) -> None:
     """Start the loop, kill it at a random moment or between an ask and its tell, again and again; then let it end."""
     rng = random.Random(20240611)
     done = 0
+    given: Any = {"kind": kind, "k": 3, "lease_seconds": 0.02, "rounds": int(rounds)}
     most = 16  # rewards of one turn: all turns together stay far from the end
     for turn in range(int(times)):
         heard, ready = os.pipe()
         child = os.fork()
         if child == 0:
-            loop(storage, Path(acknowledged), 3, 0.02, int(rounds), ready, turn % 4 == 3, most)
+            loop(storage, Path(acknowledged), ready=ready, hold=turn % 4 == 3, most=most, **given)
             os._exit(0)
         if turn % 10 != 4:  # one in ten is killed while it still opens the study
             os.read(heard, 1)
@@ -77,39 +77,13 @@ def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         done += os.WIFSIGNALED(status)
-    loop(storage, Path(acknowledged), 3, 0.02, int(rounds))
-    print(done)
-
-
-def queues(storage: str, times: str) -> None:
-    """Work on a study whose arms have queues; be killed with rewards told ahead of a ticket that is held, again and again."""
-
-    def go(most: float) -> None:
-        study = open_study(storage, "s", 3, algorithm=support.QUEUES_ENTRY.name, workers=4, seed=3, lease_seconds=0.02)
-        rng = random.Random(os.urandom(8))
-        while not study.finished:
-            tickets = rng.sample(found := study.ask(5), len(found))
-            for ticket in tickets[1:] if most < float("inf") else tickets:
-                study.tell(ticket.id, support.reward_at(ticket.draw or 0))
-                most -= 1
-                if most <= 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            time.sleep(0.005)
-
-    done = 0
-    for _ in range(int(times)):
-        child = os.fork()
-        if child == 0:
-            go(random.Random(os.urandom(8)).randrange(1, 12))
-            os._exit(0)
-        done += os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    go(float("inf"))
+    loop(storage, Path(acknowledged), **given)
     print(done)
 
 
 def work(storage: str, acknowledged: str, rounds: str) -> None:
     """One of several workers on a study."""
-    loop(storage, Path(acknowledged), 1, 3600.0, int(rounds))
+    loop(storage, Path(acknowledged), rounds=int(rounds))
 
 
 def openers(directory: str, rounds: str, processes: str, urls: str) -> None:
@@ -137,4 +111,4 @@ def openers(directory: str, rounds: str, processes: str, urls: str) -> None:
 
 if __name__ == "__main__":
     support.register()
-    {"kills": kills, "work": work, "queues": queues, "openers": openers}[sys.argv[1]](*sys.argv[2:])
+    {"kills": kills, "work": work, "openers": openers}[sys.argv[1]](*sys.argv[2:])

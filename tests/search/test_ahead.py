@@ -1,10 +1,7 @@
 """Requests that are announced: evaluated beforehand or not, the transcript is the same; and many workers are kept busy."""
 
-import json
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,16 +9,15 @@ import pytest
 from asking import answered, transcript
 from simulated_workers import Workers
 from surest import open_study
-from surest.algorithms.wager.sampling import window
 from surest.core.procedure import Running
 from surest.core.protocol import Pull, Statistic
 from surest.errors import ContractError, TicketError
 from surest.search.call import seed_of
 from surest.search.desk import Desk
-from surest.search.executor import drive, keep_busy
+from surest.search.executor import keep_busy
 from surest.search.session import Session, Ticket
 from surest.search.tickets import SPARE
-from surest.study.transfer import import_study
+from surest.study.study import Study
 
 MEANS = (0.4, 0.5, 0.6, 0.8)
 
@@ -52,19 +48,6 @@ def alone(delta: float, workers: int, rewards: Callable[[Ticket], float]) -> Ses
     return session
 
 
-def test_the_transcript_does_not_depend_on_timing_or_on_what_is_evaluated_beforehand() -> None:
-    found = []
-    for order in range(3):
-        session = Session(4, 0.05, workers=8, seed=3, record=True)
-        rng = np.random.default_rng(order)
-        draw = lambda t, rng=rng: (rng.lognormal(0, 1), reward(t, 3))  # noqa: E731
-        Workers(8, draw).work(Desk(session))
-        found.append(transcript(session.running))
-        assert session.evaluations >= session.running.pulls
-        assert session.health == {}  # what runs at the end is not needed, and was not interrupted
-    assert found == [transcript(alone(0.05, 8, reward).running)] * 3
-
-
 def test_idle_workers_evaluate_what_nobody_has_asked_for_and_the_transcript_is_the_same() -> None:
     """Good rewards take ten times as long, and times have heavy tails: nobody waits, and nothing is selected."""
     session, draws = Session(4, 0.05, workers=16, seed=3, record=True), Drawn(3)
@@ -84,39 +67,25 @@ def test_idle_workers_evaluate_what_nobody_has_asked_for_and_the_transcript_is_t
     assert transcript(session.running) == transcript(alone(0.05, 16, Drawn(3)).running)
 
 
-def test_idle_workers_go_ahead_so_far_and_no_further() -> None:
-    session, told = Session(2, 0.05, workers=4, seed=3), 0
-    slowest, *others = session.ask(4)
+@pytest.mark.parametrize("door", [Session, partial(open_study, "memory:spare", "s")])
+def test_idle_workers_go_ahead_so_far_and_no_further(door: Callable[..., Session | Study]) -> None:
+    asked, told = door(2, 0.05, workers=4, seed=3), list[int]()
+    slowest, *others = asked.ask(4)
     while others:  # one evaluation never comes back
         for ticket in others:
-            session.tell(ticket.id, 1.0)
-            told += 1
-        others = session.ask(4)
-        assert session.pending <= 4
-    assert (session.running.pulls, session.evaluations, told) == (0, 4 * SPARE - 1, 4 * SPARE - 1)
-    session.fail(slowest.id)
-    assert session.ask(4) == [slowest]  # it is handed out again, with its own number
+            asked.tell(ticket.id, 1.0)
+            told.append(ticket.id)
+        others = asked.ask(4)
+        assert len(others) <= 3
+    assert (asked.running.pulls, len(told)) == (0, 4 * SPARE - 1)
+    asked.fail(slowest.id)
+    assert asked.ask(4) == [slowest]  # it is handed out again, with its own number
     with pytest.raises(TicketError, match="was never handed out"):
-        session.tell(slowest.id + 2 * 4 * SPARE, 1.0)
+        asked.tell(max(told) + 2 * 4 * SPARE, 1.0)
     with pytest.raises(TicketError, match=r"was already told 1\.0"):
-        session.tell(slowest.id + 2, 0.0)
-    session.tell(slowest.id, 1.0)
-    assert session.running.pulls > 50  # what had waited counts at once
-
-
-@pytest.mark.parametrize("order", range(3))
-def test_any_order_of_asking_telling_and_failing_gives_the_same_transcript(order: int) -> None:
-    rng, session, out = np.random.default_rng(order), Session(4, 0.2, workers=6, seed=3, record=True), []
-    while not session.finished:
-        out += session.ask(int(rng.integers(1, 5))) if len(out) < 6 else []
-        assert (session.pending, len({ticket.id for ticket in out})) == (len(out), len(out))
-        ticket = out.pop(rng.integers(len(out)))
-        if rng.random() < 0.2:
-            session.fail(ticket.id)
-        else:
-            session.tell(ticket.id, reward(ticket, 3))
-            session.tell(ticket.id, reward(ticket, 3))  # twice does no harm
-    assert transcript(session.running) == transcript(alone(0.2, 6, reward).running)
+        asked.tell(told[0], 0.0)
+    asked.tell(slowest.id, 1.0)
+    assert asked.running.pulls > 50  # what had waited counts at once
 
 
 def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> None:
@@ -152,39 +121,6 @@ def test_what_was_announced_must_follow() -> None:
         Running(fickle(), 2).send(np.array([0.5]))
     with pytest.raises(ContractError, match=r"no longer announces Pull.*times=.2."):
         Running(forgetful(), 2).send(np.array([0.5]))
-
-
-def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/s.db"
-    study = open_study(url, "s", 4, 0.05, workers=4, seed=3)
-    first = study.ask(100)
-    study.tell_all(first, [reward(ticket, 3) for ticket in first])
-    later = study.ask(100)
-    assert 4 < len(later) <= window(4, 8)  # a round of four arms, the leader twice
-    study.tell_all(later[1:], [reward(ticket, 3) for ticket in later[1:]])  # the first request waits
-    further = study.ask(100)  # as many as there are workers: one is out
-    assert len(further) == 3
-    study.give_back([ticket.id for ticket in further])
-    copy = open_study(url, import_study(url, json.dumps(study.export()), "copy"))
-    assert copy.status().told == len(first) + len(later) - 1
-    study.tell(later[0].id, reward(later[0], 3))
-    with ThreadPoolExecutor(4) as pool:
-        drive(Desk(study), lambda ticket: (reward, ticket, 3), pool, 4)
-    place = Counter[int]()
-
-    def queued(ticket: Ticket) -> float:
-        place[ticket.arm] += 1
-        return reward(Ticket(0, ticket.arm, "", draw=4 * (place[ticket.arm] - 1) + ticket.arm))
-
-    pulls = alone(0.05, 4, queued).running.pulls_per_arm
-    assert study.finished
-    again = open_study(url, "s")
-    assert again.ask(100) == []  # what was announced is not needed any more
-    assert (again.status().out, again.status().waiting) == (0, 0)
-    assert again.result().pulls_per_arm.tolist() == pulls.tolist()
-    assert again.session().finished
-    done = open_study(url, import_study(url, json.dumps(again.export()), "done"))
-    assert done.result().pulls == pulls.sum()
 
 
 def test_workers_are_busy_and_few_pulls_are_added() -> None:

