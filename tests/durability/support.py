@@ -54,7 +54,7 @@ QUEUES_ENTRY = replace(ENTRY, name=f"{TELLTALE}-queues", start=telltale_queues, 
 
 
 ASKED: dict[str, dict[str, Any]] = {
-    "pulls": {"algorithm": TELLTALE, "seed": 1, "rounds": 12},
+    "pulls": {"algorithm": TELLTALE, "seed": 1, "rounds": 12, "bounds": (-1.0, 3.0)},
     "queues": {"algorithm": QUEUES_ENTRY.name, "seed": 3, "workers": 4},
     "items": {"items": 60, "seed": 1},
 }
