@@ -29,10 +29,6 @@ def high(seed: int) -> float:
 ARMS = {"low": low, "middle": middle, "high": high}
 
 
-def leave(seed: int) -> float:
-    raise SystemExit(3)
-
-
 class Killing:
     """Kills the worker that evaluates it, the first time that the seed says so; the marker then exists."""
 

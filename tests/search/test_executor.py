@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import surest
-from arms_for_workers import ARMS, MIDDLE, Killing, high, leave, low, middle
+from arms_for_workers import ARMS, MIDDLE, Killing, high, low, middle
 from asking import transcript
 from surest.errors import EvaluationError, RewardError, TicketError, UsageError
 from surest.result.data import Result
@@ -21,6 +21,7 @@ from surest.search.call import ticket_seed
 from surest.search.desk import Desk
 from surest.search.executor import drive
 from surest.search.session import Session
+from surest.study.memory import MemoryStore
 from waiting import PATIENCE, until
 
 SETTINGS = {"seed": 5, "seeded": True, "record": True, "batch": 128}
@@ -36,7 +37,7 @@ def awaited(arms=ARMS, **settings) -> Result:
     def slowly(function: Callable[[int], float]) -> Callable[[int], Awaitable[float]]:
         async def evaluation(seed: int) -> float:
             value = function(seed)
-            await asyncio.sleep(0.004 * value if value == value else 0)
+            await asyncio.sleep(0.004 * value if value and value == value else 0)
             return value
 
         return evaluation
@@ -50,7 +51,9 @@ def pooled(arms=ARMS, **settings) -> Result:
         return run(pool, arms, **settings)
 
 
-both = pytest.mark.parametrize("run_on", [pooled, awaited])
+def kept(arms=ARMS, **settings) -> Result:
+    """The same with all rewards in a study."""
+    return pooled(arms, storage=MemoryStore(), name="s", **settings)
 
 
 @pytest.fixture(scope="module")
@@ -113,71 +116,6 @@ def test_no_more_than_in_flight_are_under_way_and_no_fewer_while_there_is_work()
 
     asyncio.run(surest.aidentify([awaited_one, awaited_one], in_flight=7, budget=300, **SETTINGS))
     assert most == 7
-
-
-def test_processes(sequential: list[tuple[object, ...]]) -> None:
-    with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
-        assert transcript(run(pool, in_flight=8)) == sequential
-
-
-class Flaky:
-    """Fails, the first `failures` times that it is called with each seed."""
-
-    def __init__(self, function: Callable[[int], float], failures: int) -> None:
-        self.function, self.failures = function, failures
-        self.calls: dict[int, int] = {}
-
-    def __call__(self, seed: int) -> float:
-        self.calls[seed] = self.calls.get(seed, 0) + 1
-        if seed % 5 == 0 and self.calls[seed] <= self.failures:
-            raise OSError("connection lost")
-        return self.function(seed)
-
-
-@both
-def test_failed_evaluations_are_retried_named_or_counted(
-    run_on: Callable[..., Result], sequential: list[tuple[object, ...]]
-) -> None:
-    assert transcript(run_on(ARMS | {"middle": Flaky(middle, 3)})) == sequential
-    arm = Flaky(middle, 10**9)
-    with pytest.raises(EvaluationError, match=r"arm 'middle': .* failed 3 times.*OSError: connection lost") as caught:
-        run_on(ARMS | {"middle": arm}, retries=2)
-    assert isinstance(caught.value.__cause__, OSError)
-    assert max(arm.calls.values()) == 3
-    result = run_on(ARMS | {"high": Flaky(high, 10**9)}, on_failure=0.0)
-    as_zero = run(None, ARMS | {"high": lambda seed: 0.0 if seed % 5 == 0 else high(seed)})
-    assert transcript(result) == transcript(as_zero)
-
-
-@pytest.mark.parametrize("kept", [{}, {"storage": "memory:retries", "name": "s"}])
-def test_a_stated_reward_does_not_switch_retries_off(kept: dict[str, str]) -> None:
-    failed: set[int] = set()
-
-    def flaky(item: int) -> float | None:
-        if item not in failed:
-            failed.add(item)
-            if item % 3 == 0:
-                raise TimeoutError("429")
-            return (None, float("nan"))[item % 2]
-        return 1.0
-
-    result = surest.evaluate({"flaky": flaky, "low": lambda item: 0.0}, range(30), on_failure=0.0, seed=1, **kept)
-    assert result.best == "flaky"
-    assert "imputed" not in result.health["flaky"]
-    assert result.health["flaky"]["retried"] == len(failed) > 3
-
-
-@pytest.mark.parametrize("missing", [float("nan"), np.float32("nan"), None])
-def test_none_and_nan_are_failures(missing: object) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        with pytest.raises(EvaluationError, match=r"arm 'bad'.* failed 4 times.*the score is .*raise an exception"):
-            run(pool, {"bad": lambda seed: missing, "low": low}, in_flight=1)
-        result = run(pool, {"bad": lambda seed: missing, "high": high}, on_failure=0.0)
-        with pytest.raises(EvaluationError, match=r"arm 'b'.*SystemExit: 3"):  # who exits has failed, too
-            run(pool, {"a": low, "b": leave}, retries=0)
-    assert result.best == "high"
-    counts = result.health["bad"]
-    assert counts["failed"] == 4 * counts["imputed"] > 0
 
 
 @pytest.mark.parametrize("bad", [1.5, "1"])
@@ -271,6 +209,47 @@ def test_dask_workers_that_cannot_import_an_arm(tmp_path: Path, monkeypatch: pyt
             surest.identify(arms, executor=client.get_executor())
         client.upload_file(str(tmp_path / "arms_out_of_reach.py"))
         assert surest.identify(arms, executor=client.get_executor(pure=False), seed=1).best == "good"
+
+
+FAILURES = {"OSError: connection lost": OSError("connection lost"), "SystemExit: 3": SystemExit(3)}
+FAILURES |= {"the score is nan": float("nan"), "the score is nan ": np.float32("nan"), "the score is None": None}
+
+
+class Flaky:
+    """Fails, the first `failures` times that it is called with each seed."""
+
+    def __init__(self, function: Callable[[int], float], failures: int, how: object) -> None:
+        self.function, self.failures, self.how = function, failures, how
+        self.calls: dict[int, int] = {}
+
+    def __call__(self, seed: int) -> float:
+        self.calls[seed] = self.calls.get(seed, 0) + 1
+        if seed % 5 == 0 and self.calls[seed] <= self.failures:
+            if isinstance(self.how, BaseException):
+                raise self.how
+            return self.how  # type: ignore[return-value]
+        return self.function(seed)
+
+
+@pytest.mark.parametrize(
+    ("run_on", "said"),
+    [(run_on, said) for run_on in (pooled, awaited, kept) for said in FAILURES if (run_on, said[0]) != (awaited, "S")],
+)
+def test_failed_evaluations_are_retried_named_or_counted(
+    run_on: Callable[..., Result], said: str, sequential: list[tuple[object, ...]]
+) -> None:
+    how = FAILURES[said]
+    result = run_on(ARMS | {"middle": Flaky(middle, 3, how)}, on_failure=0.0)
+    assert (transcript(result), "imputed" in result.health["middle"]) == (sequential, False), "retries come first"
+    arm = Flaky(middle, 10**9, how)
+    with pytest.raises(EvaluationError, match=rf"arm 'middle': .* failed 3 times.*{said.strip()}") as caught:
+        run_on(ARMS | {"middle": arm}, retries=2)
+    assert isinstance(caught.value.__cause__, OSError) == isinstance(how, OSError)
+    assert max(arm.calls.values()) == 3
+    result = run_on(ARMS | {"high": Flaky(high, 10**9, how)}, on_failure=0.0)
+    assert result.health["high"]["failed"] == 4 * result.health["high"]["imputed"] > 0
+    as_zero = run(None, ARMS | {"high": lambda seed: 0.0 if seed % 5 == 0 else high(seed)})
+    assert transcript(result) == transcript(as_zero)
 
 
 def test_a_result_says_what_failed() -> None:
