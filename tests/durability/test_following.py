@@ -18,6 +18,7 @@ from surest.algorithms.wager import sampling, wager
 from surest.errors import TranscriptError, UsageError
 from surest.search.session import Ticket
 from surest.study import following
+from surest.study.log import Recorded, StoredTicket
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
 
@@ -181,3 +182,21 @@ def test_a_request_that_leaves_arms_out_is_refused(storage: str) -> None:
     document["requests"][0] |= {"total": 4, "runs": "[[0,1,2]]"}
     with pytest.raises(UsageError, match="each to be pulled at once"):
         import_study(storage, json.dumps(document))
+
+
+def test_a_worker_of_the_earlier_version_may_go_on_meanwhile(storage: str) -> None:
+    whole = json.loads(LOGS[0])
+    begun = {**whole, "tickets": whole["tickets"][:40], "result": None}
+    begun["requests"] = [request for request in whole["requests"] if request["first"] < 40]
+    begun["tickets"] = whole["tickets"][: sum(request["total"] for request in begun["requests"])]
+    import_study(storage, json.dumps(begun))
+    study = open_study(storage, "old")
+    assert study.status().told == len(begun["tickets"])
+    later = whole["requests"][len(begun["requests"]) : -1]
+    with study.store.writing() as log:  # what the other one writes
+        for request in later:
+            log.write_request(study.id, Recorded(**request))
+        end = later[-1]["first"] + later[-1]["total"]
+        new = list(enumerate(whole["tickets"][:end]))[len(begun["tickets"]) :]
+        log.add_tickets(study.id, [StoredTicket(n, arm, None, value, told=0.0) for n, (arm, value, *_) in new])
+    assert study.status().result.pulls == end == open_study(storage, "old").status().result.pulls

@@ -71,20 +71,21 @@ class Follower:
         self._session = self._looked = None
 
     def catch_up(
-        self, log: Log, *, anew: bool = False, record: bool = False, on_request: Hook | None = None
+        self, log: Log, *, anew: bool = False, record: bool = False, on_request: Hook | None = None, told: bool = False
     ) -> "Session":
         """The session, told what is new in the log: every request whose rewards are all there is answered.
 
-        `anew` replays all of the log into a fresh session. `on_request` looks at the run before each request is answered.
+        `anew` replays all of the log into a fresh session. `on_request` looks at the run before each request is answered. `told`
+        says that this is another try, whose algorithm was told all that is in the log.
         """
         session, self._session = None if anew else self._session, None  # what fails half-way is started again
         try:
             if session is None:
                 session = self._begun(log, record=record)
-            told = log.read_tickets(self.study, among=list(self._open)) if self._open else []
-            told = [ticket for ticket in told if ticket.reward is not None]
-            if told:
-                self._adopt(session, told, [self._open.pop(ticket.number) for ticket in told])
+            among = log.read_tickets(self.study, among=list(self._open)) if self._open else []
+            had = [ticket for ticket in among if ticket.reward is not None]
+            if had:
+                self._adopt(session, had, [self._open.pop(ticket.number) for ticket in had])
             while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
                 numbers = self._adopt(session, new)
                 self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
@@ -101,11 +102,11 @@ class Follower:
         except TicketError as error:
             raise StorageError(f"the study's log is damaged: {error}") from None
         except Departure as found:
-            if self._scripted:
+            if told:
                 raise
             self._scripted, ticket, seen = True, found.ticket, on_request  # what came before it was looked at
             again = None if seen is None else lambda run: run.pulls >= ticket and seen(run)
-            return self.catch_up(log, record=record, on_request=again)
+            return self.catch_up(log, record=record, on_request=again, told=True)
         self._session = session
         return session
 
