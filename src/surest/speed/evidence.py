@@ -24,16 +24,17 @@ unusually short ones."""
 LEAST_MARGIN = 0.03  # the range reaches to either side by at least this part of the median more than the tolerance does
 MOMENT = 1e-9  # seconds that never matter: two commands of no measurable time are equal
 STAKES = 0.95 * 0.5 ** np.arange(6)  # the constant stakes, in parts of the largest that one block cannot ruin
-LOG_SHARES = np.log([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
-"""Which part of the wealth each begins with: half of it for commands that are far apart, which should not run long."""
-FASTER = 0.8  # the part of the error that is kept for "faster"; the rest is for "close"
+LOG_SHARES = np.log([0.7, 0.06, 0.06, 0.06, 0.06, 0.06])
+"""Which part of the wealth each begins with: most of it for commands that are far apart, which should not run long."""
+FASTER = 0.9  # the part of the error that is kept for "faster"; the rest is for "close"
 EARLY, FAR = 3, 1.5
-"""A command whose first EARLY runs of the pilot were all more than FAR times as long as the longest of the quickest one needs no
-more of them."""
+"""A command whose first EARLY runs of the pilot were all more than FAR times as long as the quickest one's median needs no more
+of them."""
 OFTEN, MOSTLY = 10, 0.6
 """The machine has changed when in more than the part MOSTLY of the blocks both times of a pair lay beyond its range, at the same
 end. That is looked at every OFTEN blocks."""
-FIRST = 0.75
+ALL_ABOVE = 0.25  # the part of the wealth that bets that all quotients lie on one side: bounds are finite sooner
+FIRST = 0.9
 """The part of the error that is kept for "the first of the pilot is faster than …". The others share the rest."""
 
 
@@ -74,7 +75,7 @@ def nominee_weights(pilot: FloatArray) -> FloatArray:
     """The share of the error with which each command may be called faster than the others, by its rank in the pilot.
 
     >>> nominee_weights(np.array([[3.0, 1.0, 2.0]] * 5))
-    array([0.0625, 0.75  , 0.1875])
+    array([0.025, 0.9  , 0.075])
     """
     n = pilot.shape[1]
     ranks = np.arange(2.0, n + 1)
@@ -119,7 +120,7 @@ def both_beyond(times: FloatArray, low: FloatArray, high: FloatArray) -> BoolArr
 def log_mixture(log_wealth: FloatArray) -> FloatArray:
     """The logarithm of the wealth over all stakes (the last axis), each with its share.
 
-    >>> bool(np.isclose(log_mixture(np.log(np.arange(1.0, 7.0))), np.log(0.5 * 1 + 0.1 * 20)))
+    >>> bool(np.isclose(log_mixture(np.log(np.arange(1.0, 7.0))), np.log(0.7 * 1 + 0.06 * 20)))
     True
     """
     mixture: FloatArray = np.logaddexp.reduce(log_wealth + LOG_SHARES, axis=-1)
@@ -142,13 +143,12 @@ def cut_short(pilot: FloatArray) -> BoolArray:
 
 
 def hopeless(pilot: FloatArray) -> BoolArray:
-    """Which commands were far slower than the quickest one in all runs of a pilot so far.
+    """Which commands were far slower in all runs of a pilot so far than the quickest one was in the median.
 
-    >>> hopeless(np.array([[1.0, 2.0, 5.0], [1.1, 1.6, 5.0], [1.0, 2.0, 4.0]]))
+    >>> hopeless(np.array([[1.0, 2.0, 5.0], [1.1, 1.4, 5.0], [1.0, 2.0, 4.0]]))
     array([False, False,  True])
     """
-    longest = pilot[:, np.median(pilot, axis=0).argmin()].max()
-    found: BoolArray = pilot.min(axis=0) > FAR * longest
+    found: BoolArray = pilot.min(axis=0) > FAR * np.median(pilot, axis=0).min()
     return found
 
 
@@ -285,15 +285,16 @@ def median_interval(values: FloatArray, error: float) -> tuple[float, float, flo
 def least_count(t: int, error: float) -> int | None:
     """How many of t values above a number show, at all times but for `error`, that the median is above it; None if t cannot.
 
-    The wealth after k such values is 2·∫ over p in (½, 1) of (2p)^k·(2 − 2p)^(t − k).
+    The wealth after k such values is a part of 2·∫ over p in (½, 1) of (2p)^k·(2 − 2p)^(t − k), and the rest of 2^t if k = t.
 
     >>> least_count(10, 0.025), least_count(100, 0.025), least_count(3, 0.025)
-    (10, 66, None)
+    (10, 67, None)
     """
 
     def log_wealth(k: int) -> float:
         share = beta_share(t - k + 1, k + 1, 0.5)
-        return (t + 1) * math.log(2) + log_beta(k + 1, t - k + 1) + math.log(share)
+        mixed = (t + 1) * math.log(2) + log_beta(k + 1, t - k + 1) + math.log((1 - ALL_ABOVE) * share)
+        return float(np.logaddexp(mixed, t * math.log(2) + math.log(ALL_ABOVE))) if k == t else mixed
 
     counts = range(t // 2, t + 1)
     first = bisect_left(counts, -math.log(error), key=log_wealth)  # the more, the wealthier
@@ -304,7 +305,7 @@ def fewest_blocks(n: int, delta: float) -> int:
     """The number of blocks from which the bounds of a ratio are finite, whatever the times.
 
     >>> fewest_blocks(2, 0.05), fewest_blocks(3, 0.05)
-    (8, 10)
+    (7, 9)
     """
     t = 1
     while least_count(t, delta / (n * (n - 1))) is None:

@@ -14,7 +14,7 @@ from surest.core.protocol import FloatArray, IntArray
 from surest.speed.evidence import EARLY, PILOT, Comparisons, fewest_blocks, hopeless
 from surest.speed.result import TimesAnswer
 
-FIRST_STRETCH = 0.8
+FIRST_STRETCH = 0.9
 """The part of δ for the first stretch of blocks. Those that follow where the machine changes share the rest."""
 
 
@@ -42,7 +42,7 @@ def fastest(
     ...         reply = rng.normal([0.2, 0.1], 0.005)[block.arms]
     ... except StopIteration as end:
     ...     print(end.value.arm, end.value.reason, end.value.pairs.runs)
-    1 certified [8 8]
+    1 certified [7 7]
     """
     made = 0
     for stretch in count(1):
