@@ -6,9 +6,10 @@ import pytest
 from agreement.interpreted_rivals import RIVALS
 from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.core.protocol import Statistic
+from surest.core.protocol import Pull, Statistic
 from surest.core.question import Question
-from surest.errors import UsageError
+from surest.errors import PullLimitError, UsageError
+from surest.lab.rivals.gap_entropy import _limited, gap_entropy_elimination
 from surest.lab.stepwise import simulate_blocks
 from surest.search.simulate import simulate
 
@@ -91,24 +92,6 @@ def test_halving_ends_when_all_means_are_equal(name: str) -> None:
     assert [len(request.arms) for request, _ in done.transcript] == [8, 4, 2]
 
 
-def test_exponential_gap_elimination_takes_as_many_pulls_as_printed() -> None:
-    """Ten arms, .5 against nine drawn from U[.2, .4], δ = 0.1: millions of pulls, not the 1,625 of one comparison.
-
-    5.97 million with Median Elimination's δ_1 = δ/2 as printed; the 5.45 million of others come from δ_1 = δ.
-    """
-    means = np.random.RandomState(1).uniform(0.2, 0.4, 10)
-    means[0] = 0.5
-    name, arms = "exponential-gap-elimination", bernoulli(means)
-    done = [simulate(start(name, 10, 0.1, seed=seed), arms.simulate(seed)) for seed in range(20)]
-    assert {run.value.arm for run in done} == {0}
-    assert np.mean([run.pulls for run in done]) == pytest.approx(5.97e6, rel=0.01)
-    first_round = [
-        sum(n * 4 / (0.75**k / 64) ** 2 * np.log(3 / (first / 2**k)) for k, n in enumerate([10, 5, 3, 2]))
-        for first in (0.001, 0.002)
-    ]
-    assert first_round == pytest.approx([5.91e6, 5.44e6], rel=0.005)
-
-
 def test_track_and_stop_explores_arm_number_0_when_only_it_lacks_pulls() -> None:
     procedure = start("track-and-stop", 3, 1e-9, seed=3)
     request, counts = next(procedure), np.zeros(3, int)
@@ -135,3 +118,20 @@ def test_uniform_bonferroni_asks_once_and_may_not_decide() -> None:
     request = next(start("uniform-bonferroni", 2, 0.025, gap=0.1, power=0.8))
     assert request.times[0] == 393  # 0.5·((1.95996 + 0.84162)/0.1)² = 392.4, as in any table
     assert request.statistic is Statistic.ATOMS
+
+
+def test_a_stage_over_its_limit_is_rejected() -> None:
+    def stage():
+        yield Pull([0], 60, Statistic.MEAN)
+        yield Pull([0], 60, Statistic.MEAN)
+        return np.array([0])
+
+    arms = bernoulli([0.5])
+    assert simulate(_limited(stage(), 119), arms.simulate(0)).value is None
+    assert simulate(_limited(stage(), 120), arms.simulate(0)).value.tolist() == [0]
+
+
+def test_arms_that_cannot_be_told_apart_end_in_words() -> None:
+    procedure = gap_entropy_elimination(np.arange(2), 0.1, rng=np.random.default_rng(0))
+    with pytest.raises(PullLimitError, match="equally good"):
+        simulate(procedure, bernoulli([0.5, 0.5]).simulate(0))

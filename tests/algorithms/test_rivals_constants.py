@@ -1,6 +1,6 @@
 """The inequalities behind the word `proven` in docs/rivals.md, checked as numbers, and kernels against slow references."""
 
-from math import e, inf, log
+from math import e, inf, log, pi
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from surest.kernels.lab.divergence import (
 )
 from surest.kernels.lab.tracking import note, track
 from surest.lab import divergence
+from surest.lab.rivals.gap_entropy import STAGES
 from surest.lab.rivals.optimism import lil_ucb
 
 
@@ -51,6 +52,12 @@ def test_nine_times_the_pulls_of_all_others_is_enough_for_lil_ucb(n: int, delta:
     for best in np.unique(np.geomspace(1, 1e12, 2000).round()):
         wrong = iterated_log(stop * best, omega, epsilon) + (1 + beta) * iterated_log(stop * best, level, epsilon)
         assert wrong < (1 + beta) * iterated_log(best, level, epsilon) - iterated_log(best, omega, epsilon)
+
+
+def test_all_errors_of_gap_entropy_elimination_are_less_than_delta() -> None:
+    for delta in (0.9, 0.1, 0.01, 1e-6):
+        eta = min(delta, 0.01)
+        assert (pi**2 / 6) ** 2 / 50 * eta + STAGES * eta**2 / 10 <= 0.16 * delta
 
 
 def test_the_epochs_of_lil_kl_ucb_spend_at_most_their_share() -> None:

@@ -207,17 +207,6 @@ def test_a_certificate_is_never_above_any_value_and_close_to_the_least(
     assert bound >= min(*values, cert.log_value(low, *rest)[0]) - 1e-5
 
 
-def test_the_infimum_runs_over_all_levels_not_only_between_the_means() -> None:
-    """A challenger with 10^5 pulls at 0.5 since, against a leader with 40 fresh pulls at 0.95."""
-    early, late, own = parts([], [(0.0, 50_000), (1.0, 50_000)], [(0.0, 2), (1.0, 38)])
-    rest = 0.0, Pair(early, late, own, 25, 0.55, 0.45, 0.5, 0.5)
-    bound, where = cert.certificate(0.7, math.inf, *rest)
-    between = min(cert.log_value(x, *rest)[0] for x in np.linspace(0.5, 0.95, 200))
-    assert between > 1
-    assert bound < -1.4
-    assert where < 0.4
-
-
 def test_before_any_reward_all_that_can_be_bet_is_one() -> None:
     """base_j + w·π_k = 1 whoever was nominated before: nothing of the prior is lost, nothing counted twice."""
     from surest.algorithms.wager.ledger import W, slot_share, unused_share

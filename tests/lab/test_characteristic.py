@@ -178,16 +178,6 @@ def test_extreme_instances(arms: FiniteArms, time: float) -> None:
     assert characteristic(arms).time == pytest.approx(time)
 
 
-def test_constant_arms_by_hand() -> None:
-    """Constants a > b: inf over x of w·log(a/x) + (1−w)·log((1−b)/(1−x)); a fine grid of w and x gives the same."""
-    a, b = 0.6, 0.5
-    w, x = np.linspace(0.001, 0.999, 999)[:, None], np.linspace(b, a, 4001)
-    values = (w * np.log(a / x) + (1 - w) * np.log((1 - b) / (1 - x))).min(1)
-    exact = characteristic(finite_arms([([a], [1]), ([b], [1])]))
-    assert 1 / exact.time == pytest.approx(values.max(), rel=2e-3)
-    assert exact.weights[0] == pytest.approx(w[values.argmax(), 0], abs=2e-3)
-
-
 @pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7, 1e-10])
 def test_tiny_gaps_approach_the_gaussian_limit(gap: float) -> None:
     """Two arms of variance σ² and a tiny gap: T* = 8σ²/Δ²."""

@@ -12,7 +12,6 @@ from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import interval
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
-from surest.kernels.constants import WEIGHTS
 from surest.lab.bench.items import run_on_table
 
 
@@ -231,14 +230,3 @@ def test_the_first_unit_of_a_random_order_comes_in_proportion_to_weight() -> Non
     large = [int(in_random_order(5, rng, [0, 0, 0, 1, 2]).items[0]) < 3 for _ in range(4000)]
     assert np.mean(large) == pytest.approx(3 / 5, abs=0.03)
     assert in_random_order(4, rng).weights.tolist() == [1, 1, 1, 1]
-
-
-def test_wealth_leaves_an_arm_out_at_one_over_its_share_of_delta() -> None:
-    """Not visible in error rates, so the number itself: share·W against 1/δ."""
-    standings = Standings(2, np.ones(1000), 0.05, share=0.7)
-    while len(standings.play) == 2:
-        before = float(standings.current()[1])
-        standings.count(np.array([0.6, 0.5]))
-    assert 0.7 * before < 20 <= 0.7 * float(standings.current()[1])
-    assert standings.most[1] == pytest.approx(0.7 * float(standings.current()[1]))
-    assert WEIGHTS.sum() == pytest.approx(1)
