@@ -166,9 +166,3 @@ def test_budget_and_progress() -> None:
     assert (found.verdict, found.evaluations, found.items_counted) == ("undecided", 30, 15)
     assert [one.items_counted for one in seen] == list(range(1, 16))
     assert str(found).endswith("the budget of 30 evaluations is spent")
-
-
-@pytest.mark.parametrize("wrong", [{"items": []}, {"items": 5}, {"score": None}])
-def test_what_is_no_score_or_list_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        surest.Champion(**{"score": score, "items": ITEMS, **wrong})

@@ -1,10 +1,7 @@
 """`evaluate` and `aevaluate`: every form of arms and tables, and what must hold whatever the form."""
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +18,6 @@ import surest
 from calling import ran
 from surest import aevaluate, evaluate
 from surest.result.data import Result
-from waiting import until
 
 LABELS, ITEMS = ("kind", "terse", "wordy"), tuple(f"q{i}" for i in range(120))
 RNG = np.random.default_rng(11)
@@ -237,38 +233,31 @@ def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:
 
 
 KEPT = """
-import sys, time
+import os, signal, sys
 from surest import evaluate
 
 def score(arm, item):
-    with open({calls!r}, "a") as file:
-        file.write(f"{{arm}} {{item}}\\n")
-    time.sleep({pause})
+    with open("calls", "a+") as file:
+        file.write(f"{arm} {item}\\n")
+        file.seek(0)
+        if sys.argv[1] == "dies" and len(file.readlines()) == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
     return float(arm == "b") if item % 3 else 0.5
 
-result = evaluate(["a", "b"], range(400), score=score, storage={storage!r}, name="kept", epsilon=0.0, delta=1e-9)
+kept = {"storage": "sqlite:///kept.db", "name": "kept"}
+result = evaluate(["a", "b"], range(400), score=score, epsilon=0.0, delta=1e-9, **kept)
 print(result.best, result.certified, result.evaluations, flush=True)
 """
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    calls, storage = tmp_path / "calls", f"sqlite:///{tmp_path}/kept.db"
-    program = KEPT.format(calls=str(calls), storage=storage, pause=0.02)
-    environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
-    first = subprocess.Popen([sys.executable, "-c", program], env=environment)
-    until(lambda: calls.exists() and calls.read_text().count("\n") >= 6, "six cells are evaluated")
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    before = calls.read_text().count("\n")
-    again = KEPT.format(calls=str(calls), storage=storage, pause=0)
-    # The cell that was under way is leased to a process that is gone; a new one takes it over at once or when it has run out.
-    done = ran("-c", again, env=environment)
+    assert ran("-c", KEPT, "dies", cwd=tmp_path).status == -signal.SIGKILL
+    done = ran("-c", KEPT, "lives", cwd=tmp_path)
     best, certified, evaluations = done.out.split()
     assert (best, certified) == ("b", "True"), done.err
-    asked = Counter(calls.read_text().split("\n")[:-1])
-    assert before >= 6
+    asked = Counter((tmp_path / "calls").read_text().splitlines())
     assert max(asked.values()) <= 2
-    assert sum(asked.values()) <= int(evaluations) + 1, "only the cell under way was evaluated again"
+    assert asked.total() == int(evaluations) + 1, "only the cell under way was evaluated again"
 
 
 def test_intervals_for_a_population_are_informative() -> None:

@@ -116,6 +116,14 @@ FASTEST: list[dict[str, Any]] = [
     *({"delta": math.nan}, {"delta": 0}, {"tolerance": math.nan}, {"tolerance": -0.1}, {"tolerance": 0}),
     *({"max_runs": 5}, {"warmup": -1}, {"seed": -1}, {"prepare": ["true"] * 3}, {"shell": "no-such-shell"}),
 ]
+GUESS = {"arms": 2, "baseline": 0.1, "lift": 0.1}
+PLANS: list[dict[str, Any]] = [
+    *({}, {"arms": 2}, {**GUESS, "arms": 1}, {**GUESS, "baseline": 0.95}, {**GUESS, "rate": "5 a day"}),
+    *({**GUESS, "power": 1.5}, {**GUESS, "delta": 3}, {"arms": 2, "items": 100, "score": 0.7, "gap": 0.3}),
+    *({"source": "bernoulli:0.5,0.4", "arms": 2}, {"source": {"a": arm, "b": arm}}),
+    {"source": {"a": {1: 1}, "b": {2: 1}}},
+]
+STORAGES = ["", "x", "sqlite://", "sqlite:///:memory:", "mysql://h/d", "::", "sqlite:////no/where/x.db", 5]
 MISTAKES: dict[str, list[Callable[[], Any]]] = {
     **{f"settings of {name}": each(door, MEANT_OTHERWISE) for name, door in DOORS.items()},
     "bounds": [call for name in ("identify", "Session") for call in each(DOORS[name], BOUNDS, "bounds")],
@@ -163,6 +171,9 @@ MISTAKES: dict[str, list[Callable[[], Any]]] = {
         partial(surest.evaluate, TABLE, on_failure=0.0),
     ],
     "gate": [lambda given=given: surest.gate(**{"baseline": SCORES, "candidate": SCORES, **given}) for given in GATES],
+    "plan": each(surest.plan, PLANS),
+    "champion": [partial(surest.Champion, *given) for given in ((max, []), (max, 5), (None, [1]))],
+    "storage": [partial(surest.open_study, url, "s", 2) for url in STORAGES],
     "fastest": [
         *each(partial(surest.fastest, ["true", "false"]), FASTEST),
         *each(surest.fastest, [[], ["true"], "true", 7, ["true", ""], ["true", "'"], ["true", "no-such-program-x 1"]]),

@@ -11,7 +11,6 @@ import pytest
 import surest
 from calling import Run
 from surest.core.problem import problem_of
-from surest.errors import UsageError
 from surest.search.plan import _fixed_sample, _list
 from visiting import Visitor, serving
 
@@ -114,21 +113,6 @@ def test_small_is_good_where_rewards_are_costs(tmp_path: Path) -> None:
     for source in ("bernoulli:0.9,0.1,0.8", surest.bernoulli([0.9, 0.1, 0.8]), totals, rewards):
         (row,) = surest.plan(source, runs=20, seed=1, minimise=True).rows
         assert (row.gap, row.evaluations.tolist()) == (pytest.approx(0.7), good.evaluations.tolist())
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {}, {"arms": 2}, {"arms": 1, "baseline": 0.1, "lift": 0.1}, {"arms": 2, "baseline": 0.9, "lift": 0.2},
-        {"source": "bernoulli:0.5,0.4", "arms": 2}, {"source": {"a": lambda: 1, "b": lambda: 0}},
-        {"source": {"a": {1: 1}, "b": {2: 1}}},
-        {"arms": 2, "items": 100, "score": 0.7, "gap": 0.3}, {"arms": 2, "baseline": 0.1, "lift": 0.1, "rate": "5 a day"},
-        {"arms": 2, "baseline": 0.1, "lift": 0.1, "power": 1.5}, {"arms": 2, "baseline": 0.1, "lift": 0.1, "delta": 3},
-    ],
-)  # fmt: skip
-def test_what_cannot_be_planned_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        surest.plan(**given)
 
 
 def test_the_form_of_a_new_study_plans(tmp_path: Path) -> None:

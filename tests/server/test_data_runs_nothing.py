@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from calling import Run, in_process
+from calling import Run
 from surest.errors import SurestError, UsageError
 from surest.server import api
 from surest.server.pages import show as pages
@@ -34,32 +34,30 @@ def f(arms, delta, **options):
     means = yield surest.Pull(arms, 4, surest.Statistic.MEAN)
     return int(arms[means.argmax()])
 """
-COMMANDS = {
-    "list": [],
-    "ask": ["NAME"],
-    "tell": ["NAME", "0", "1"],
-    "fail": ["NAME", "1", "--worker=w"],
-    "work": ["NAME", "--", "echo", "{arm}"],
-    "status": ["NAME"],
-    "result": ["NAME"],
-    "result --decision": ["NAME", "--decision=d.jsonl"],
-    "export": ["NAME"],
-    "export --output": ["NAME", "--output=e.json"],
-    "add-arms": ["NAME", "new"],
-    "pause": ["NAME"],
-    "resume": ["NAME"],
-    "create --like": ["copy", "--like=NAME"],
-    "import": ["evil.json", "--name=other"],
-}
-OTHERS = (
-    ["report", "NAME", "--output=r.html"],
-    ["report", "NAME", "--output=r.json"],
-    ["report", "result.json", "--output=r.html"],
-    ["identify", "data.csv", "--study=NAME"],
-    ["identify", "--study=NAME", "--command=echo 1 a", "--command=echo 0 b"],
-    ["evaluate", "table.csv", "--study=NAME"],
-    ["gate", "--study=NAME", "--old=a", "--new=b"],
-)
+COMMANDS = """
+study list
+study ask NAME
+study tell NAME 0 1
+study fail NAME 1 --worker=w
+study work NAME -- echo {arm}
+study status NAME
+study result NAME
+study result NAME --decision=d.jsonl
+study export NAME
+study export NAME --output=e.json
+study add-arms NAME new
+study pause NAME
+study resume NAME
+study create copy --like=NAME
+study import evil.json --name=other
+report NAME --output=r.html
+report NAME --output=r.json
+report result.json --output=r.html
+identify data.csv --study=NAME
+identify --study=NAME '--command=echo 1 a' '--command=echo 0 b'
+evaluate table.csv --study=NAME
+gate --study=NAME --old=a --new=b
+""".strip().splitlines()
 PYTHON: dict[str, Callable[[Study], Any]] = {
     "ask": lambda study: study.ask(),
     "finished": lambda study: study.finished,
@@ -113,11 +111,6 @@ def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return in_process(capsys)
-
-
-@pytest.fixture
 def hostile(trap: Trap) -> Iterator[str]:
     """The address of a service that sends the study."""
 
@@ -150,18 +143,12 @@ def hostile(trap: Trap) -> Iterator[str]:
     server.server_close()
 
 
-def lines() -> Iterator[list[str]]:
-    for command, words in COMMANDS.items():
-        yield ["study", command.partition(" ")[0], *words]
-    yield from OTHERS
-
-
 @pytest.mark.parametrize("name", ["plain", "queues"])
 def test_commands(trap: Trap, hostile: str, run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for storage in (trap.storage, hostile):
         monkeypatch.setenv("SUREST_STORAGE", storage)
-        for line in lines():
-            code, out, err = run(*(word.replace("NAME", name) for word in line))
+        for line in COMMANDS:
+            code, out, err = run(line.replace("NAME", name))
             assert not trap.caught(), (storage, line, out, err)
             assert code in (0, 1, 2, 3), (line, err)
             assert "a fault of surest" not in err, (line, err)
@@ -170,19 +157,14 @@ def test_commands(trap: Trap, hostile: str, run: Run, name: str, monkeypatch: py
 def test_who_names_the_file_runs_it(trap: Trap, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without this the other tests here could not fail."""
     monkeypatch.setenv("SUREST_STORAGE", trap.storage)
-    for line in (
-        ["study", "status", "plain"],
-        ["study", "export", "plain"],
-        ["study", "ask", "queues"],
-        ["study", "import", "evil.json", "--name=again"],
-        ["report", "plain", "--output=r.md"],
-    ):
-        code, _, err = run(*line)
+    asked = "study status plain", "study export plain", "study ask queues", "study import evil.json --name=again"
+    for line in (*asked, "report plain --output=r.md"):
+        code, _, err = run(line)
         assert (code, trap.caught()) == (2, False), line
         assert f"runs only if you name it: if you trust that file, give --algorithm {trap.named}" in err
-        assert run(*line, f"--algorithm={os.path.basename(trap.named)}")[0] == 2, "that is not what the study names"
+        assert run(line, f"--algorithm={os.path.basename(trap.named)}")[0] == 2, "that is not what the study names"
         assert not trap.caught(), line
-        assert run(*line, f"--algorithm={trap.named}")[0] == 0
+        assert run(line, f"--algorithm={trap.named}")[0] == 0
         assert trap.caught(), line
     assert open_study(trap.storage, "plain", algorithm=trap.named).status().told == 1
     assert trap.caught()

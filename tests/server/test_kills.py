@@ -1,11 +1,12 @@
 """The service is killed under load: nothing acknowledged is lost or counts twice, and workers go on by themselves."""
 
-import itertools
 import random
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving_support import Service
@@ -18,6 +19,7 @@ from surest.algorithms import REGISTRY
 from surest.errors import TicketError
 from surest.study.connection import Connection
 from surest.study.remote import RemoteStudy
+from waiting import PATIENCE, until
 
 WORKERS = 4
 
@@ -27,75 +29,50 @@ def telltale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REGISTRY, support.TELLTALE, support.ENTRY)
 
 
-class Load:
-    """Workers that ask, answer with random rewards and tell, each with a connection of its own; what was acknowledged."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.acknowledged: dict[int, float] = {}
-        self.twice = self.late = 0
-        self.enough = threading.Event()
-        self.failed: list[BaseException] = []
-        self.threads = [threading.Thread(target=self._work, args=(number,)) for number in range(WORKERS)]
-
-    def _work(self, number: int) -> None:
-        rng = random.Random(number)
-        try:
-            study = RemoteStudy(Connection(self.url, patience=120.0), "s")
-            while not self.enough.is_set() and not study.finished:
-                for ticket in study.ask(2, worker=f"worker {number}"):
-                    reward = rng.random()
-                    try:
-                        study.tell(ticket.id, reward)
-                    except TicketError:
-                        self.late += 1  # told before, by this worker: the answer was lost, and its reward too
-                        continue
-                    self.twice += ticket.id in self.acknowledged
-                    self.acknowledged[ticket.id] = reward
-        except BaseException as error:
-            self.failed.append(error)
-
-
 def check_kills(storage: str, tmp_path: Path, kills: int) -> None:
-    rng = random.Random(20261116)
+    """Workers ask, answer with random rewards and tell, each on a connection of its own, while the service is killed."""
+    rng, acknowledged, late, enough = random.Random(20261116), dict[int, float](), list[int](), threading.Event()
     service = Service(tmp_path, "--quiet", storage=storage).start()
-    surest.open_study(
-        service.url, "s", ["a", "b", "c"], 0.1, algorithm=support.TELLTALE, seed=1, rounds=100_000, lease_seconds=3600
-    )
-    load = Load(service.url)
-    for thread in load.threads:
-        thread.start()
-    done = 0
-    for turn in itertools.count():
-        seen = len(load.acknowledged)
-        deadline = time.monotonic() + 60
-        while len(load.acknowledged) == seen and not load.failed:  # it serves again
-            assert time.monotonic() < deadline, "the workers did not come back"
-            time.sleep(0.001)
-        if load.failed or done == kills:
-            break
-        time.sleep(rng.random() * 0.15 if turn % 10 else 0.0)
-        service.kill()
-        done += 1
-        service.start()  # on the same port
-    load.enough.set()
-    for thread in load.threads:
-        thread.join(120)
-    assert not load.failed, load.failed
+    asked: Any = {"algorithm": support.TELLTALE, "seed": 1, "rounds": 100_000, "lease_seconds": 3600}
+    surest.open_study(service.url, "s", ["a", "b", "c"], 0.1, **asked)
+
+    def work(number: int) -> None:
+        study, chance = RemoteStudy(Connection(service.url, patience=120.0), "s"), random.Random(number)
+        while not enough.is_set():
+            for ticket in study.ask(2, worker=f"worker {number}"):
+                reward = chance.random()
+                try:
+                    study.tell(ticket.id, reward)
+                except TicketError:
+                    late.append(ticket.id)  # told before, by this worker: the answer was lost, and its reward too
+                    continue
+                assert ticket.id not in acknowledged, "a ticket was acknowledged twice"
+                acknowledged[ticket.id] = reward
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        working = [pool.submit(work, number) for number in range(WORKERS)]
+        try:
+            for turn in range(kills + 1):
+                seen = len(acknowledged)
+                until(
+                    lambda seen=seen: len(acknowledged) > seen or any(one.done() for one in working), "it serves again"
+                )  # type: ignore[misc]
+                if turn < kills:
+                    time.sleep(rng.random() * 0.15 if turn % 10 else 0.0)
+                    service.kill()
+                    service.start()  # on the same port
+        finally:
+            enough.set()
+        for one in working:
+            one.result(PATIENCE)
     service.stop()
     study = surest.open_study(storage, "s")
-    tickets = study.export()["tickets"]
-    rewards = {number: ticket[1] for number, ticket in enumerate(tickets) if ticket[1] is not None}
-    assert load.twice == 0, "a ticket was acknowledged twice"
-    lost = [number for number, reward in load.acknowledged.items() if rewards[number] != reward]
-    assert not lost, "an acknowledged reward was lost"
+    rewards = support.rewards_of(study)
+    assert {number: rewards[number] for number in acknowledged} == acknowledged, "an acknowledged reward was lost"
     support.check_course(study)
     retried = sum(of.get("retried", 0) for of in study.health().values())
     assert retried == 0, "what was lost on the way is handed to its worker again, before its lease runs out"
-    print(
-        f"{storage.partition(':')[0]}: {done} kills, {len(rewards)} rewards, {len(load.acknowledged)} acknowledged, "
-        f"{len(rewards) - len(load.acknowledged)} stored but not acknowledged, {load.late} told again otherwise"
-    )
+    print(f"{len(rewards)} rewards, {len(acknowledged)} acknowledged, {len(late)} told again otherwise")
 
 
 many = [pytest.mark.slow, pytest.mark.timeout(3000)]

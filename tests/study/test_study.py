@@ -201,14 +201,6 @@ def test_what_no_study_can_be_made_with_is_refused_and_leaves_none(storage: str)
     assert [study.name for study in list_studies(storage)] == ["s"]
 
 
-@pytest.mark.parametrize(
-    "url", ["", "x", "sqlite://", "sqlite:///:memory:", "mysql://h/d", "::", "sqlite:////no/where/x.db", 5]
-)
-def test_a_storage_that_is_none_is_refused(url: Any) -> None:
-    with pytest.raises((UsageError, StorageError)):
-        open_study(url, "s", 2)
-
-
 def test_tables_of_the_first_version_become_those_of_a_new_file_and_of_a_newer_one_are_left_alone(
     storage: str, tmp_path: Path
 ) -> None:
