@@ -5,6 +5,11 @@ Wealths against arms and against sets of arms are those of the verifier: tests/d
 
 import math
 
+import numpy as np
+import pytest
+
+from surest.evidence.lists.bars import Bars
+
 FIXED, CAP, MEMORY, PRIOR = 0.02, 0.9, 10, 1.5
 
 
@@ -34,3 +39,17 @@ def claims(path: list[float], total: int, low: float, high: float, least: float,
         certain = missing <= least * left + 1e-9 * total if claim == 0 else missing > most * left + 1e-9 * total
         found.append(math.inf if certain else mixed(split))
     return found[0], found[1]
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_wealths_of_claims_agree_with_the_transcription(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    total, least = int(rng.integers(3, 50)), [0.0, -1.0][seed % 2]
+    values = rng.uniform(least, 1, (4, total)) if seed % 3 else rng.integers(int(least), 2, (4, total)).astype(float)
+    low, high = np.sort(rng.uniform(least + 0.1, 0.9, 2)).tolist()
+    bars = Bars(4, np.ones(total), (low, high), (least, 1.0))
+    for t in range(total):
+        bars.count(np.arange(4), values[:, t])
+        if t % 5 == 0 or t == total - 1:
+            slow = [claims(row[: t + 1].tolist(), total, low, high, least, 1.0) for row in values]
+            np.testing.assert_allclose(bars.evidence().T, slow, rtol=1e-7, atol=1e-12)
