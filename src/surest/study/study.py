@@ -273,7 +273,9 @@ class Study:
             if k and tells:  # an algorithm that fails must not keep rewards from being written
                 self._carry_out(tells)
             raise
-        _accepted([outcome for outcome in outcomes if not isinstance(outcome, TicketError)])
+        for outcome in outcomes:
+            if isinstance(outcome, UsageError) and not isinstance(outcome, TicketError):
+                raise outcome
         self._let_go(told)
         handed = outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
         self._holders |= {ticket.id: who for ticket in handed}
