@@ -71,12 +71,6 @@ def test_merging_in_any_order_keeps_the_inequality(
     assert total.counts[0] == len(everything)
 
 
-@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=200), levels, bets)
-@settings(max_examples=50, deadline=None)
-def test_few_distinct_rewards_are_kept_exactly(rewards: list[float], x: float, alpha: float) -> None:
-    assert wealth(digest(rewards), x, alpha, True) == pytest.approx(true_wealth(rewards, x, alpha, True), abs=1e-9)
-
-
 def test_a_digest_of_32_atoms_inflates_the_variance_by_less_than_one_percent() -> None:
     rng = np.random.default_rng(1)
     for rewards in (rng.random(20_000), rng.beta(0.5, 3, 20_000), np.clip(rng.normal(0.6, 0.1, 20_000), 0, 1)):
