@@ -2,18 +2,19 @@
 
 from dataclasses import replace
 from inspect import unwrap
-from math import ceil, log, sqrt
+from math import ceil, inf, log, sqrt
 
 import numpy as np
 
 from agreement.late_rivals_transcription import LATE_RULES
 from agreement.rivals_transcription import RULES as EARLY_RULES
-from agreement.rivals_transcription import Move, Rule, Seen
+from agreement.rivals_transcription import Move, Rule, Seen, transport
 from surest.algorithms.entry import Entry, Task
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import IntArray
 from surest.core.question import Question
+from surest.lab.rivals.k_inf_track_and_stop import transport_costs
 from surest.search.simulate import simulate
 
 RULES: dict[str, Rule] = EARLY_RULES | LATE_RULES
@@ -26,6 +27,8 @@ GRADED_TWO = finite_arms([([0.7, 0.8, 1.0], [2, 3, 2]), ([0.1, 0.2, 0.3], [1, 1,
 EIGHT = bernoulli([0.85] + [0.3] * 7)
 """The leader's part of the transport cost is about 1/(1 + √7) here, far from one half."""
 EQUAL = bernoulli([0.5, 0.5, 0.5])
+SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])
+MIXED = finite_arms([([0.2, 0.5, 0.9], [1, 2, 1]), ([0.0, 0.6], [1, 3]), ([0.1, 0.3, 1.0], [3, 2, 1])])
 LIMIT, LIMIT_TOP_TWO = 5000, 900
 """Pulls within which a run should end; each costs Top Two milliseconds."""
 
@@ -347,7 +350,27 @@ def check_successive_rejects(entry: Entry) -> None:
         walk.end(left[0])
 
 
+def check_k_inf(entry: Entry) -> None:
+    """At each request costs are those of a slow search, and it stops where all are large enough."""
+    for arms in (bernoulli([0.8, 0.5, 0.3]), SKEWED, MIXED):
+        done = run_once(entry, arms, 0.3, 3)
+        n, seen = len(arms), [[] for _ in range(len(arms))]
+        for place, (request, reply) in enumerate(done.transcript):
+            for k, arm in enumerate(request.arms):
+                part = slice(reply.start[k], reply.start[k + 1])
+                seen[arm] += np.repeat(reply.values[part], reply.counts[part]).tolist()
+            counts, best = np.array([len(rewards) for rewards in seen]), int(np.argmax([*map(np.mean, seen)]))
+            slow = np.array([transport(seen[best], rewards)[0] if j != best else inf for j, rewards in enumerate(seen)])
+            laws = finite_arms([(rewards, np.ones(len(rewards))) for rewards in seen])
+            rest = np.arange(n) != best
+            np.testing.assert_allclose(transport_costs(laws, counts, best)[rest], slow[rest], rtol=1e-6, atol=1e-6)
+            stops = (slow > log((n - 1) / 0.3) + 2 + np.log(counts[best] + 1) + np.log(counts + 1)).all()
+            assert stops == (place + 1 == len(done.transcript))
+        assert done.value.arm == best
+
+
 WALKS = {
+    "k-inf-track-and-stop": check_k_inf,
     "median-elimination": check_median,
     "exponential-gap-elimination": check_exponential_gap,
     "distribution-based-elimination": check_distribution_based,

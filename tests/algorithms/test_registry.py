@@ -1,20 +1,26 @@
 """The registry: lazy, complete, and open to anybody's own algorithm."""
 
 import importlib
+import inspect
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import surest.algorithms
-from calling import refused
+from calling import Run, refused
+from surest import Session, identify
 from surest.algorithms import DOORS, MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.entry import YOURS, Goal, Standing, as_answer
+from surest.algorithms.paper.constants import Constants
+from surest.algorithms.paper.naive import naive_best_arm
+from surest.algorithms.wager.wager import wager
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.errors import UsageError
@@ -22,6 +28,7 @@ from surest.lab.bench.record import benchmark
 from surest.lab.bench.run import cases
 from surest.lab.bench.suites import Instance
 from surest.lab.bench.tables import rows_of
+from surest.lab.rivals.controls import peeking_z_test, uniform_bonferroni
 from surest.search.loading import entry_of, load_algorithm
 from surest.search.simulate import simulate
 
@@ -185,3 +192,34 @@ def test_an_algorithm_in_a_file_and_a_benchmark_of_functions_and_files(tmp_path:
     local = cases([instance], [lambda arms, delta: larger_mean(arms, delta, rng=None)], [0.1])
     with pytest.raises(UsageError, match="cannot be sent to other processes"):
         benchmark(local, 2, workers=2)
+
+
+# --- options: tests/cli/transcripts has those of commands ---------------------------------------------------------------
+
+
+def test_entries_name_parameters_that_exist() -> None:
+    given_by_us = {"arms", "delta", "epsilon", "rng", "arrivals", "script", "costs"}
+    for function in (wager, naive_best_arm, uniform_bonferroni, peeking_z_test):
+        name = function.__name__.replace("_", "-")
+        assert REGISTRY[name].options.keys() == inspect.signature(function).parameters.keys() - given_by_us
+
+
+def test_options_of_records(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("arm,value\na,0\nb,1\n")
+    suggested = run("identify rows.csv --suggest=2 --json").json["suggestions"]
+    assert suggested == [{"arm": "a", "times": 1}, {"arm": "b", "times": 1}]
+    status, _, err = run("identify rows.csv --suggest=2 --option=size=3")
+    assert (status, "no option 'size'" in err) == (2, True)
+
+
+@pytest.mark.parametrize("made", [lambda **o: identify([int, int], **o), lambda **o: Session(2, **o)])
+def test_python_refuses_what_an_algorithm_does_not_have(made: Callable[..., Any]) -> None:
+    with pytest.raises(UsageError, match="wager has no option 'dleta'"):
+        made(dleta=0.1)
+    with pytest.raises(UsageError, match="kl-lucb has no option 'heuristic'"):
+        made(algorithm="kl-lucb", heuristic=True)
+
+
+def test_constants_are_for_python() -> None:
+    lean = next(start("naive-best-arm", 3, 0.1, constants=Constants(var_test_c=8)))
+    assert lean.total < next(start("naive-best-arm", 3, 0.1)).total

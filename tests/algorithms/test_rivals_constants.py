@@ -1,6 +1,6 @@
 """The inequalities behind the word `proven` in docs/rivals.md, checked as numbers, and kernels against slow references."""
 
-from math import e, inf, log, pi
+from math import ceil, e, inf, log, pi, sqrt
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from surest.kernels.lab.divergence import (
 from surest.kernels.lab.tracking import note, track
 from surest.lab import divergence
 from surest.lab.rivals.gap_entropy import STAGES
+from surest.lab.rivals.k_inf_track_and_stop import batch
 from surest.lab.rivals.optimism import lil_ucb
 
 
@@ -133,3 +134,14 @@ def test_optimal_weights_of_means_0_and_1(means: list[float]) -> None:
     weights = tracked(means, tracker())
     assert weights.sum() == pytest.approx(1)
     assert (weights > 0).all()
+
+
+def test_a_batch_of_k_inf_track_and_stop_feeds_the_starving_first_and_then_follows_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.array([900, 90, 10])
+    times = batch(counts, np.array([0.5, 0.5, 0.0]), rng)
+    lacking = ceil(sqrt(1000 + 100) - 10)
+    assert times.sum() == 100
+    assert times[2] == lacking
+    times = batch(np.array([10, 10, 10]), np.full(3, np.nan), rng)  # no weights where means tie
+    assert times.sum() >= 3
