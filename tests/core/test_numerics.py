@@ -9,7 +9,7 @@ from scipy import optimize, special
 from surest import numerics
 from surest.lab import numerics as of_lab
 from surest.lab.divergence import kl_each
-from surest.speed.evidence import least_count
+from surest.speed.evidence import ALL_ABOVE, least_count
 
 
 def test_the_incomplete_beta_function() -> None:
@@ -78,6 +78,7 @@ def test_the_least_count_is_that_of_the_integral() -> None:
         for error in (0.1, 0.025, 1e-4):
             k = np.arange(t // 2, t + 1)
             wealth = (t + 1) * math.log(2) + special.betaln(k + 1, t - k + 1)
-            wealth += np.log(special.betaincc(k + 1, t - k + 1, 0.5))
+            wealth += np.log((1 - ALL_ABOVE) * special.betaincc(k + 1, t - k + 1, 0.5))
+            wealth[-1] = np.logaddexp(wealth[-1], t * math.log(2) + math.log(ALL_ABOVE))
             enough = k[wealth >= -math.log(error)]
             assert least_count(t, error) == (enough[0] if len(enough) else None)

@@ -11,9 +11,10 @@ import pytest
 import surest
 import surest_verify as verifier
 from decision.decisions import known_gate, lines_of, refusal
-from statistical.test_gate import mutant
+from statistical.race_mutants import mutant_of
 from surest.decision.two import decision_of_gate
-from surest.evidence.lists.gate import bet_above
+from surest.evidence.lists.gate import UNKNOWN, bet_above, new_state
+from surest.kernels import lists
 from surest_verify import verify
 
 
@@ -129,8 +130,8 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
     for d in apart.tolist():
         wealth = verifier.paid(wealth, [1 + 0.9 * d] * 9)
     assert wealth == [0.0] * 9
-    alone = mutant(("mixed += WEIGHTS[k] * (share * state[k]", "mixed += (k == 1) * (share * state[k]"))
-    assert alone(apart, np.inf, 0.0, np.inf, False) == (-1, 0.0)
+    alone = mutant_of(lists, ("mixed += WEIGHTS[k] * (share * state[k]", "mixed += (k == 1) * (share * state[k]"))
+    assert alone.bet_above(apart, UNKNOWN, 0, np.inf, 0.0, np.inf, False, 1.0, new_state()) == (-1, 0.0)
 
 
 def test_a_baseline_that_is_known_in_part_is_not_predicted_from() -> None:
