@@ -24,7 +24,7 @@ from surest.report.page import Report, to_html
 from surest.report.pictures import pictures_of
 from surest.report.report import read_report
 from surest.result.data import Result
-from surest.result.differences import leads_of, overlap_note
+from surest.result.leads import leads_of, overlap_note
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +129,10 @@ def test_no_picture_of_what_is_decided_contradicts_it_without_a_word(kind: str) 
         )
         assert bool(overlap_note(result)) >= bool(overlap)
         assert overlap_note(result) in html.unescape(page)
+
+
+def test_others_may_overlap_among_themselves(result: Result) -> None:
+    assert overlap_note(replace(result, intervals=(np.array([0.1, 0.7, 0.1]), np.array([0.5, 0.9, 0.5])))) == ""
 
 
 @pytest.mark.parametrize("more", [{}, {"top": 2}, {"control": "b", "margin": 0.05}])

@@ -22,7 +22,7 @@ from surest.evidence.pulls.bars import differences
 from surest.evidence.pulls.betting import above, below
 from surest.evidence.pulls.digest import Digests
 from surest.report.report import read_report
-from surest.result.lead import lead_words
+from surest.result.leads import lead_words
 
 ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
 LESS = "the verdict needs less evidence"

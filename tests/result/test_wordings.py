@@ -18,7 +18,7 @@ from surest import bernoulli, evaluate, identify
 from surest.core.scale import Scale
 from surest.report.page import Report, reproduction, settings_rows, short_answer, to_html, to_markdown
 from surest.report.report import read_report, to_json
-from surest.result.lead import Lead
+from surest.result.leads import Lead
 from surest.result.making import bounds_too_wide
 
 ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])

@@ -7,7 +7,7 @@ from surest.cli.output import say_table, say_verdict, warn
 from surest.cli.streams import say
 from surest.report.terminal import progress_words
 from surest.result.data import Result
-from surest.result.lead import lead_words
+from surest.result.leads import lead_words
 from surest.result.questions import chosen_names, leading
 from surest.result.words import cost, health_line, spent_words, verdict
 from surest.study.outcome import Progress

@@ -16,8 +16,8 @@ from surest.core.problem import DEFAULTS
 from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text, share_of, share_text
 from surest.result.data import Result
-from surest.result.differences import leads_of, overlap_note
 from surest.result.duels import wins_note, wins_rows
+from surest.result.leads import leads_of, overlap_note
 from surest.result.questions import leading, question
 from surest.result.words import after_verdict, verdict
 from surest.text import capital, count, counted, guessed, ordinal, seconds_words

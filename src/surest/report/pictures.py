@@ -14,8 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from surest.core.protocol import Point
 from surest.result.data import Result
-from surest.result.differences import DrawnLeads, leads_of, overlap_note
 from surest.result.duels import Score, score_text, wins_note, wins_of
+from surest.result.leads import DrawnLeads, leads_of, overlap_note
 from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import KNOWN

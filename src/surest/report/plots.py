@@ -11,8 +11,8 @@ from surest.errors import MissingPackageError, UsageError
 from surest.report import pictures
 from surest.report.pictures import ArmPicture, tick_text
 from surest.result.data import PictureKind, Result
-from surest.result.differences import DrawnLeads, leads_of, overlap_note
 from surest.result.duels import score_text, wins_of
+from surest.result.leads import DrawnLeads, leads_of, overlap_note
 from surest.result.table import ArmTable
 from surest.text import count, shortened, visible
 from surest.writing import check_place, written

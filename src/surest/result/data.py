@@ -13,9 +13,8 @@ from surest.core.problem import Problem
 from surest.core.procedure import Exchange
 from surest.core.protocol import FloatArray, IntArray, Leads, Point
 from surest.errors import MissingPackageError
-from surest.result.differences import Differences, differences_of, leads_of
 from surest.result.duels import Duels
-from surest.result.lead import Lead, lead_of
+from surest.result.leads import Differences, Lead, differences_of, lead_of, leads_of
 from surest.result.listed import Listed
 from surest.result.questions import NAMED, verdict_words
 from surest.result.table import ArmRow, ArmTable

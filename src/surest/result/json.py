@@ -13,7 +13,7 @@ from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
 from surest.result.data import Estimate, Result
 from surest.result.duels import Duels
-from surest.result.lead import Lead
+from surest.result.leads import Lead
 from surest.result.listed import Gaps, Listed
 from surest.result.questions import WORDS, verdict_words
 from surest.result.words import KNOWN

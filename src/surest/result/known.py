@@ -12,6 +12,7 @@ from surest.core.problem import Problem
 from surest.core.protocol import FloatArray
 from surest.kernels.constants import TOLERANCE_ON_LISTS
 from surest.result.data import Result
+from surest.result.leads import base_of
 from surest.result.listed import Gaps, Listed
 from surest.result.words import KNOWN
 
@@ -99,12 +100,6 @@ def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray,
     return verdicts
 
 
-def base_of(problem: Problem, indices: Sequence[int]) -> int:
-    """The arm that is subtracted in differences: the control, or the last chosen arm."""
-    reference = problem.question.reference
-    return reference if reference is not None else int(indices[-1]) if indices else 0
-
-
 def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
     """The exact result of a table without gaps.
 
@@ -117,7 +112,7 @@ def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
     means, *_ = ranges(problem, values)
     found = certain(problem, means, means, means)
     tied = ", tied" if len(found.possible) > len(found.indices) else ""
-    apart = means - means[base_of(problem, found.indices)]
+    apart = means - means[base_of(problem, found.indices) or 0]
     arms, places = np.divmod(np.arange(n * count), count)
     return Result(
         problem=problem,
@@ -203,8 +198,8 @@ def with_gaps(found: Result, values: FloatArray) -> Result:
 
 def _narrowed(found: Result, sure: Certain, low: FloatArray, high: FloatArray) -> Result:
     """The result with what is certain, whatever the missing scores are."""
-    before, found = base_of(found.problem, found.indices), _decided(found, sure)
-    base = base_of(found.problem, found.indices)
+    before, found = base_of(found.problem, found.indices) or 0, _decided(found, sure)
+    base = base_of(found.problem, found.indices) or 0
     less, more = low - high[base], high - low[base]
     if base == before and found.known_differences is not None:  # bounds from bets are from the arm that led by itself
         less, more = _inside(found.known_differences, less, more)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from surest.core.costs import money
 from surest.result.duels import after_duels, duels_verdict
-from surest.result.lead import lead_words
+from surest.result.leads import lead_words
 from surest.result.questions import (
     NAMED,
     chosen_names,

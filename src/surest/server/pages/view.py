@@ -13,7 +13,7 @@ from surest.core.protocol import Answer, Point
 from surest.report.page import Report, arm_cells, health, state, summary
 from surest.report.pictures import pictures_of
 from surest.result.data import Result
-from surest.result.differences import leads_of
+from surest.result.leads import leads_of
 from surest.result.questions import question
 from surest.result.words import has_begun, verdict
 from surest.search.cells import further
