@@ -41,6 +41,8 @@ SAME = (
     "health", "resampled", "cost_of_all", "nominees", "warnings",
 )  # fmt: skip
 """What a result and its JSON call the same, and hold in the same form."""
+NO_CELLS = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+"""JSON has no cells."""
 
 
 class LeadDocument(msgspec.Struct):
@@ -142,17 +144,16 @@ class Document(msgspec.Struct):
 def to_dict(result: Result) -> dict[str, Any]:
     """A result as plain data; None for what is infinite or not known."""
     problem, listed = result.problem, result.listed
-    settings = {
-        "prices" if name == "cost" else name: getattr(problem, name)
-        for name, default in DEFAULTS.items()
-        if name in ALWAYS or getattr(problem, name) != default
-    }
-    first = {"question": problem.question.kind, "chosen": result.chosen, "certified": result.certified}
-    stated = {name: getattr(result, name) for name in SAME} | _in_other_form(result)
+    data = {"question": problem.question.kind, "chosen": _texts(result.chosen), "certified": result.certified}
+    for name, default in DEFAULTS.items():
+        if name in ALWAYS or getattr(problem, name) != default:
+            data["prices" if name == "cost" else name] = getattr(problem, name)
+    data |= {name: getattr(result, name) for name in SAME} | _in_other_form(result)
     if listed is not None:  # its evaluations are not called pulls
-        on_pulls = ("pulls", "pulls_per_arm", "rounds", "nominees")
-        stated = {name: value for name, value in stated.items() if name not in on_pulls} | _of_list(result, listed)
-    data, rare = first | settings | stated, RARE | ({"cost_of_all"} if result.cost is None else set())
+        for name in ("pulls", "pulls_per_arm", "rounds", "nominees"):
+            del data[name]
+        data |= _of_list(result, listed)
+    rare = RARE | ({"cost_of_all"} if result.cost is None else set())
     plain: dict[str, Any] = plain_data({name: v for name, v in data.items() if v is not None or name not in rare})
     return plain
 
@@ -167,7 +168,6 @@ def _in_other_form(result: Result) -> dict[str, Any]:
     return {
         "algorithm": result.algorithm,
         "labels": _texts(result.labels),
-        "chosen": _texts(result.chosen),
         "indices": result.indices,
         "index": result.index if one else None,
         "arm": str(result.best) if one else None,
@@ -198,7 +198,7 @@ def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
     gaps = listed.gaps and {
         "missing": listed.gaps.missing,
         "out": [str(result.labels[arm]) for arm in listed.gaps.out],
-        "complete": listed.gaps.complete and _in_short(listed.gaps.complete),
+        "complete": _in_short(listed.gaps.complete),
     }
     return {
         "exact": result.exact,
@@ -210,19 +210,23 @@ def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
         "needed": listed.needed,
         "needed_cost": listed.needed_cost,
         "needed_wrong": listed.misled or None,
-        "population" if result.problem.target == "items" else "on_items": listed.beside and _in_short(listed.beside),
+        "population" if result.problem.target == "items" else "on_items": _in_short(listed.beside),
         "gaps": gaps,
     }
 
 
-def _in_short(result: Result) -> dict[str, Any]:
+def _in_short(result: Result | None) -> dict[str, Any] | None:
     """What another claim on the same arms says."""
-    return {
-        "chosen": _texts(result.chosen),
-        "contenders": _texts(result.contenders),
-        **{name: getattr(result, name) for name in SHORT},
-        "items": result.cells // len(result.labels),
-    }
+    return (
+        None
+        if result is None
+        else {
+            "chosen": _texts(result.chosen),
+            "contenders": _texts(result.contenders),
+            **{name: getattr(result, name) for name in SHORT},
+            "items": result.cells // len(result.labels),
+        }
+    )
 
 
 def _duels(result: Result, duels: Duels) -> dict[str, Any]:
@@ -253,16 +257,15 @@ def from_json(raw: Any, source: str) -> Result:
             f"{source} is not a result ({error}); give a file with what 'surest identify --json' prints"
         ) from None
     try:
-        result = _result(data, problem, listed)
-        return _with_claims(result, data) if listed else result
+        _check_columns(data, problem)
+        result = _result(data, problem)
+        return replace(result, listed=_listed(result, data)) if listed else result
     except (ValueError, KeyError) as error:
         raise UsageError(f"{source} is not a result: {error}") from None
 
 
-def _result(data: Document, problem: Problem, listed: bool) -> Result:
+def _result(data: Document, problem: Problem) -> Result:
     """The result of a document; ValueError where its parts do not fit together."""
-    _check_columns(data, problem)
-    cells = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     return Result(
         **{name: getattr(data, name) for name in SAME},
         evaluations=data.pulls if data.evaluations is None else data.evaluations,  # older results do not say
@@ -273,14 +276,13 @@ def _result(data: Document, problem: Problem, listed: bool) -> Result:
         seconds=_float(data.seconds),
         pulls_per_arm=np.array(data.pulls_per_arm, np.int64),
         means=np.array(data.means, float),  # NaN for None
-        contender_indices=None if data.contenders is None else _places(data.labels, data.contenders),
-        known_lead=None if data.lead is None else _lead_of(data.lead),
+        contender_indices=None if data.contenders is None else _places(data, data.contenders),
+        known_lead=None if data.lead is None else Lead(*map(_float, msgspec.structs.astuple(data.lead))),
         intervals=_arrays(data.low, data.high),
         known_differences=_arrays(data.differences_low, data.differences_high),
         cost_by_arm=None if data.cost_by_arm is None else np.array(data.cost_by_arm),
         estimated=data.estimated and Estimate(*data.estimated),
         history=tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
-        listed=Listed(range(data.items), data.items_used, *cells) if listed else None,
     )
 
 
@@ -315,20 +317,15 @@ def _verdicts(data: Document, problem: Problem) -> tuple[int, ...] | None:
     return tuple(values[word] for word in words)
 
 
-def _lead_of(data: LeadDocument) -> Lead:
-    return Lead(data.arm, data.over, *map(_float, (data.difference, data.low, data.high)))
-
-
 def _duels_of(data: DuelsDocument, labels: list[str]) -> Duels:
     n, games, score = len(labels), np.array(data.games), np.array(data.score, float)
-    beats = np.array(data.told, bool)
+    beats, side = np.array(data.told, bool), data.first_side
     if not games.shape == score.shape == beats.shape == (n, n) or sorted(data.order) != list(range(n)):
         raise ValueError("its duels are not between its arms")
     if sorted(player for group in data.groups for player in group) != sorted(labels):
         raise ValueError("its groups are not of its arms")
-    side = data.first_side
+    groups = tuple(tuple(map(labels.index, group)) for group in data.groups)
     first = None if side is None else (side["mean"], side["low"], side["high"])
-    groups = tuple(_places(labels, group) for group in data.groups)
     return Duels(games, score, beats, groups, data.order, data.open, data.proven, first, data.ranked)
 
 
@@ -339,52 +336,51 @@ def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "pulls_per_arm": per_arm, "pulls": total, "rounds": raw.get("items_used")}
 
 
-def _with_claims(result: Result, data: Document) -> Result:
-    """A result on a list of items, with what the result of a table has beside."""
-    assert result.listed is not None
-    beside = _claimed(result, data.on_items or data.population, "items" if data.on_items else "population")
-    gaps = None
-    if data.gaps is not None:
-        complete = _claimed(result, data.gaps.complete, "items")
-        gaps = Gaps(data.gaps.missing, _places(data.labels, data.gaps.out), complete)
-    listed = replace(
-        result.listed,
+def _listed(result: Result, data: Document) -> Listed:
+    """What the result of a table has beside."""
+    gaps = data.gaps
+    return Listed(
+        range(data.items),
+        data.items_used,
+        *NO_CELLS,
         known=data.on_items is not None or result.reason.startswith(KNOWN),
         needed=data.needed,
         misled=data.needed_wrong,
         needed_cost=data.needed_cost,
-        beside=beside,
-        gaps=gaps,
+        beside=_claimed(result, data, data.on_items or data.population, "items" if data.on_items else "population"),
+        gaps=None
+        if gaps is None
+        else Gaps(gaps.missing, _places(data, gaps.out), _claimed(result, data, gaps.complete, "items")),
     )
-    return replace(result, listed=listed)
 
 
-def _claimed(result: Result, data: Claim | None, target: str) -> Result | None:
-    if data is None or result.listed is None:
+def _claimed(result: Result, data: Document, claim: Claim | None, target: str) -> Result | None:
+    """Another claim on the same arms."""
+    if claim is None:
         return None
-    n, labels = len(result.labels), list(result.labels)
-    if len(data.means) != n or len(data.verdicts or range(n)) != n:
+    n = len(data.labels)
+    if len(claim.means) != n or len(claim.verdicts or range(n)) != n:
         raise ValueError("another claim in it is not about the same arms")
     return replace(
         result,
         problem=msgspec.structs.replace(result.problem, target=target),
-        **{name: getattr(data, name) for name in ("certified", "reason", "verdicts", "apart", "epsilon_certified")},
-        indices=_places(labels, data.chosen),
-        means=np.array(data.means, float),  # NaN for None
-        contender_indices=None if data.contenders is None else _places(labels, data.contenders),
-        achieved_delta=0.0 if data.reason.startswith("exact") else None,
+        **{name: getattr(claim, name) for name in ("certified", "reason", "verdicts", "apart", "epsilon_certified")},
+        indices=_places(data, claim.chosen),
+        means=np.array(claim.means, float),  # NaN for None
+        contender_indices=None if claim.contenders is None else _places(data, claim.contenders),
+        achieved_delta=0.0 if claim.reason.startswith("exact") else None,
         intervals=None,
         known_differences=None,
         known_lead=None,
-        listed=replace(result.listed, items=range(data.items), needed=None),
+        listed=Listed(range(claim.items), data.items_used, *NO_CELLS),
     )
 
 
-def _places(known: list[str], labels: list[str]) -> tuple[int, ...]:
-    strange = next((label for label in labels if label not in known), None)
+def _places(data: Document, labels: list[str]) -> tuple[int, ...]:
+    strange = next((label for label in labels if label not in data.labels), None)
     if strange is not None:
         raise ValueError(f"{strange!r} is not one of its labels")
-    return tuple(map(known.index, labels))
+    return tuple(map(data.labels.index, labels))
 
 
 def _float(value: Any) -> Any:
