@@ -174,7 +174,7 @@ def test_the_picture_fits_any_number_of_arms(n: int) -> None:
     assert len(boxes) == min(n, plot.MOST)
     assert all(not a.overlaps(b) for a, b in pairwise(boxes))
     assert all(page.bbox.containsx(box.x0) and page.bbox.containsy(box.y0) for box in boxes)
-    assert (f"{n - plot.MOST:,} more" in left.get_title(loc="left")) == (n > plot.MOST)
+    assert (f"{n - plot.MOST:,} more" in " ".join(left.get_xlabel().split())) == (n > plot.MOST)
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -196,9 +196,7 @@ def test_words_of_users_are_text() -> None:
 
 def test_evaluations_on_a_list_are_called_so_on_an_axis() -> None:
     listed = surest.evaluate({"a": [1.0] * 40, "b": [0.0] * 40}, seed=1)
-    assert listed.plot("pulls").get_xlabel() == f"evaluations (of {listed.evaluations})"
-    told = surest.identify(bernoulli([0.9, 0.1]), seed=1)
-    assert told.plot("pulls").get_xlabel() == f"pulls (of {told.pulls})"
+    assert f" of {listed.evaluations} evaluations went to " in listed.plot("pulls").get_xlabel()
 
 
 def test_who_beats_whom_is_drawn_in_the_order_found() -> None:

@@ -5,7 +5,7 @@ Templates draw them, without another package; `surest.report.plots` draws the sa
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -15,11 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from surest.core.protocol import Point
 from surest.result.data import Result
 from surest.result.duels import Score, score_text, wins_note, wins_of
-from surest.result.leads import DrawnLeads, leads_of, overlap_note
+from surest.result.leads import leads_of, overlap_note
 from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import KNOWN
-from surest.text import count, counted, in_markdown, percent, shortened, visible
+from surest.text import be, count, counted, in_markdown, percent, shortened, visible
 
 MOST = 12
 """Arms in a picture, so that it fits a screen or a page; a line counts the rest."""
@@ -29,8 +29,7 @@ NUMBER = 52.0
 """Space for a number at the end of a bar."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """An arm in a picture: the ends of its interval, and its mean; None if not known."""
 
     label: str
@@ -42,7 +41,7 @@ class Row:
     chosen: bool
     out: bool
     """Whether it can no longer be the best."""
-    text: str = ""
+    text: str
     """The number at the end of a bar; empty for an interval."""
 
 
@@ -82,7 +81,7 @@ class Curve:
     """Evidence over pulls, as a share of what a decision needs."""
 
     points: list[tuple[float, float]]
-    words: str
+    words: list[str]
 
     left, right, top, bottom = 40.0, 352.0, 8.0, 168.0
 
@@ -107,41 +106,112 @@ class Curve:
         return [(self.across.place(x), self.up.place(100 * min(share, self.high))) for x, share in self.points]
 
 
-def intervals(arms: ArmTable, most: int = MOST) -> ArmPicture | None:
-    """Means with their intervals; None if no mean is known."""
-    shown = arms.leading(most)
-    if all(math.isnan(arms.rows[i].mean) for i in shown):
+@dataclass(frozen=True)
+class HeatMap:
+    """A table of wins, in the order found."""
+
+    labels: list[str]
+    cells: list[list[Score]]
+    """Of each row's player against each column's."""
+    chosen: set[str]
+    words: tuple[str, ...] = ()
+
+    @property
+    def side(self) -> float:
+        """How wide a square is."""
+        return min(40.0, (ArmPicture.right - ArmPicture.left) / len(self.labels))
+
+
+class Picture(NamedTuple):
+    """A picture with its words."""
+
+    heading: str
+    note: str
+    drawn: ArmPicture | Curve | HeatMap | None
+
+
+def leads(result: Result, arms: ArmTable, most: int) -> Picture | None:
+    """The lead over each arm, or of each over the control; None if it is not known."""
+    found = leads_of(result)
+    if found is None:
         return None
-    rows = []
-    for i in shown:
-        arm = arms.rows[i]
-        bounds = "" if math.isnan(arm.low) else f", {arms.interval(arm.low, arm.high)}"
-        rows.append(_row(arms, i, f"{arms.number(arm.mean)}{bounds}", arm.low, arm.high, arm.mean))
+    rows = [_row(arms, i, arms.interval(a, b), a, b, a if a == b else math.nan) for i, a, b in found.rows[:most]]
+    others = len(arms) - (len(result.indices) if result.problem.question.reference is None else 1)
+    return Picture(found.heading, _joined(found.note, _not_shown(others - most)), ArmPicture(rows, 0.0, ["lead"]))
+
+
+def intervals(result: Result, arms: ArmTable, most: int) -> Picture | None:
+    """Means with their intervals; None if no mean is known."""
+    places = arms.leading(most)
+    shown = [arms.rows[i] for i in places]
+    if result.duels is not None or all(math.isnan(arm.mean) for arm in shown):
+        return None
+    bounds = ["" if math.isnan(arm.low) else f", {arms.interval(arm.low, arm.high)}" for arm in shown]
+    rows = [
+        _row(arms, i, arms.number(arm.mean) + ends, arm.low, arm.high, arm.mean)
+        for i, arm, ends in zip(places, shown, bounds, strict=True)
+    ]
     # A line at the bar, or at the mean of the one arm that is chosen.
     line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
-    what = "mean" if arms.smallest else "mean reward"
-    hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
-    bounded = any(arms.rows[i].low < arms.rows[i].high for i in shown)
-    words = [f"{what},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"] if bounded else [what]
-    return ArmPicture(rows, _known(line), words)
+    words = ["mean" if arms.smallest else "mean reward"]
+    if any(arm.low < arm.high for arm in shown):
+        hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
+        words = [f"{words[0]},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"]
+    return Picture("Intervals by arm", _interval_note(result, most), ArmPicture(rows, _known(line), words))
 
 
-def leads(arms: ArmTable, drawn: DrawnLeads, most: int = MOST) -> ArmPicture:
-    """The lead over each arm, or of each over the control."""
-    rows = [
-        _row(arms, i, arms.interval(low, high), low, high, low if low == high else math.nan)
-        for i, low, high in drawn.rows[:most]
-    ]
-    return ArmPicture(rows, 0.0, ["lead"])
+def _interval_note(result: Result, most: int) -> str:
+    diamonds = "The diamond leads." if result.problem.question.best else "Diamonds: the chosen arms."
+    if result.intervals is None:
+        return f"Means only: {result.algorithm} reports no intervals."
+    if result.reason.startswith(KNOWN):
+        return f"Exact means on all items. {diamonds}"
+    hold = "Each interval holds at any time, for its arm, not for all arms at once."
+    if result.listed is not None:
+        hold = "All intervals hold at once, at any time."
+    return _joined(hold, diamonds, overlap_note(result), _not_shown(len(result.labels) - most))
 
 
-def allocation(arms: ArmTable, most: int = MOST) -> ArmPicture:
+def allocation(result: Result, arms: ArmTable, most: int) -> Picture:
     """How many evaluations each arm got."""
     rows = []
     for i in arms.leading(most):
         pulls = arms.rows[i].pulls
         rows.append(_row(arms, i, f"{count(pulls)} {arms.counted}", 0.0, float(pulls), math.nan, count(pulls)))
-    return ArmPicture(rows, None, [arms.counted])
+    all_, chosen = f"{count(result.pulls)} {evaluated(result)}", list(result.indices)
+    to_them = count(int(result.pulls_per_arm[chosen].sum()))
+    note = f"{to_them} of {all_} went to {names(result.chosen)}." if chosen else f"{all_} in all."
+    return Picture("Allocation", note, ArmPicture(rows, None, [arms.counted]))
+
+
+def evidence(result: Result, arms: ArmTable, most: int) -> Picture:
+    """The weakest evidence for the leader over time, as a share of what a decision needs."""
+    drawn = None
+    if result.history and math.isfinite(result.history[-1].threshold):
+        points = [(float(point.pulls), share_of(point)) for point in result.history]
+        drawn = Curve(points, [f"{evaluated(result)}; upwards the share of the evidence needed"])
+    return Picture("Evidence over time", evidence_text(result), drawn)
+
+
+def wins(result: Result, arms: ArmTable, most: int) -> Picture | None:
+    """Who beats whom; None where there are no duels."""
+    if result.duels is None:
+        return None
+    labels, cells = wins_of(result)
+    return Picture("Who beats whom", wins_note(result), HeatMap(labels, cells, set(map(visible, result.chosen))))
+
+
+PICTURES: dict[str, Callable[[Result, ArmTable, int], Picture | None]] = {
+    "leads": leads, "intervals": intervals, "pulls": allocation, "evidence": evidence, "duels": wins,
+}  # fmt: skip
+"""By the name that `Result.plot` has for them."""
+
+
+def pictures_of(result: Result, most: int = MOST, *, live: bool = False) -> list[Picture]:
+    """The pictures of a result, the support of its verdict first; with `live`, also those that are still empty."""
+    first = ("leads", "intervals") if result.certified else ("intervals", "leads")
+    kinds, arms = ["duels", *first, *(["evidence"] if result.history or live else []), "pulls"], result.arms
+    return [picture for kind in kinds if (picture := PICTURES[kind](result, arms, most)) is not None]
 
 
 def _row(arms: ArmTable, i: int, said: str, low: float, high: float, mean: float, text: str = "") -> Row:
@@ -151,6 +221,14 @@ def _row(arms: ArmTable, i: int, said: str, low: float, high: float, mean: float
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _not_shown(arms: int) -> str:
+    return f"{counted(arms, 'more arm')} {be(arms)} not shown." if arms > 0 else ""
 
 
 def share_of(point: Point) -> float:
@@ -165,14 +243,6 @@ def share_text(share: float) -> str:
     ('99 %', '100 %', 'certain')
     """
     return "certain" if math.isinf(share) else f"{math.floor(100 * share):,} %"
-
-
-def evidence(history: Sequence[Point], evaluated: str) -> Curve | None:
-    """The weakest evidence for the leader, as a share of what a decision needs; None if there is none yet."""
-    if not history or not math.isfinite(history[-1].threshold):
-        return None
-    points = [(float(point.pulls), share_of(point)) for point in history]
-    return Curve(points, f"{evaluated}; upwards the share of the evidence needed")
 
 
 class Tick(NamedTuple):
@@ -244,78 +314,6 @@ def evaluated(result: Result) -> str:
     if result.duels is not None:
         return "duels"
     return "pulls" if result.listed is None else "evaluations"
-
-
-def interval_note(result: Result) -> str:
-    """The note on the intervals."""
-    if result.intervals is None:
-        return f"Means only: {result.algorithm} reports no intervals."
-    if result.reason.startswith(KNOWN):
-        return f"Exact means on all items. {_diamonds(result)}"
-    hold = "Each interval holds at any time, for its arm, not for all arms at once."
-    if result.listed is not None:
-        hold = "All intervals hold at once, at any time."
-    return " ".join(filter(None, [hold, _diamonds(result), overlap_note(result), _not_shown(len(result.labels))]))
-
-
-def _diamonds(result: Result) -> str:
-    return "The diamond leads." if result.problem.question.best else "Diamonds: the chosen arms."
-
-
-def _not_shown(arms: int) -> str:
-    rest = arms - MOST
-    return f"{counted(rest, 'more arm')} {'is' if rest == 1 else 'are'} not shown." if rest > 0 else ""
-
-
-def allocation_note(result: Result) -> str:
-    """The note on the allocation."""
-    what = evaluated(result)
-    chosen = list(result.indices)
-    if not chosen:
-        return f"{count(result.pulls)} {what} in all."
-    return f"{count(int(result.pulls_per_arm[chosen].sum()))} of {count(result.pulls)} {what} went to {names(result.chosen)}."
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """A table of wins, in the order found."""
-
-    labels: list[str]
-    cells: list[list[Score]]
-    """Of each row's player against each column's."""
-    chosen: set[str]
-
-    @property
-    def side(self) -> float:
-        """How wide a square is."""
-        return min(40.0, (ArmPicture.right - ArmPicture.left) / len(self.labels))
-
-
-class Picture(NamedTuple):
-    """A picture with its words."""
-
-    heading: str
-    note: str
-    drawn: ArmPicture | Curve | HeatMap | None
-
-
-def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
-    """The pictures of a result, the support of its verdict first; with `live`, also those that are still empty."""
-    arms, shown = result.arms, intervals(result.arms) if result.duels is None else None
-    found = [] if shown is None else [Picture("Intervals by arm", interval_note(result), shown)]
-    if result.duels is not None:
-        labels, cells = wins_of(result)
-        drawn = HeatMap(labels, cells, {visible(label) for label in result.chosen})
-        found = [Picture("Who beats whom", wins_note(result), drawn)]
-    ahead = leads_of(result)
-    if ahead is not None:
-        others = len(arms) - (len(result.indices) if result.problem.question.reference is None else 1)
-        note = f"{ahead.note} {_not_shown(others)}".strip()
-        found.insert(0 if result.certified else 1, Picture(ahead.heading, note, leads(arms, ahead)))
-    if result.history or live:
-        found.append(Picture("Evidence over time", evidence_text(result), evidence(result.history, evaluated(result))))
-    found.append(Picture("Allocation", allocation_note(result), allocation(arms)))
-    return found
 
 
 def fenced(text: str) -> str:

@@ -161,5 +161,5 @@ def wins_note(result: "Result") -> str:
     left = f" {counted(duels.open, 'pair')} {be(duels.open)} open." if duels.open else ""
     return (
         f"Each row's score against each column, in percent, in the order found. {count(certain)} of {count(pairs)} pairs are "
-        f"told apart (framed; all together at {percent(1 - result.delta)}), {count(pairs - met)} never met.{left}{rest}"
+        f"told apart (in bold; all together at {percent(1 - result.delta)}), {count(pairs - met)} never met.{left}{rest}"
     )
