@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import math
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from rich.console import Console
 import surest
 from surest.arms.finite import bernoulli
 from surest.result.data import Result
-from surest.result.table import ArmRow, ArmTable
 from surest.result.words import at_most
 
 
@@ -62,8 +60,10 @@ def test_the_table_is_a_sequence(decided: Result) -> None:
 
 
 def test_the_table_cuts_many_arms_and_long_labels() -> None:
-    rows = tuple(ArmRow("x" * 200 if i == 3 else f"arm {i}", 10, i / 100, math.nan, math.nan) for i in range(100))
-    text = str(ArmTable(rows, chosen=(3,))).splitlines()
+    arms = {
+        "x" * 200 if i == 3 else f"arm {i}": {"successes": 900 if i == 3 else i, "trials": 1000} for i in range(100)
+    }
+    text = str(surest.identify(arms).arms).splitlines()
     assert len(text) == 1 + 6 + 1
     assert text[1].startswith("xxx")
     assert text[2].startswith("arm 99 ")

@@ -17,7 +17,6 @@ from surest.result.data import Result
 from surest.result.duels import Score, score_text, wins_note, wins_of
 from surest.result.leads import leads_of, overlap_note
 from surest.result.questions import names
-from surest.result.table import ArmTable
 from surest.result.words import KNOWN
 from surest.text import be, count, counted, in_markdown, percent, shortened, visible
 
@@ -130,33 +129,32 @@ class Picture(NamedTuple):
     drawn: ArmPicture | Curve | HeatMap | None
 
 
-def leads(result: Result, arms: ArmTable, most: int) -> Picture | None:
+def leads(result: Result, most: int) -> Picture | None:
     """The lead over each arm, or of each over the control; None if it is not known."""
-    found = leads_of(result)
+    found, number = leads_of(result), result.arms.interval
     if found is None:
         return None
-    rows = [_row(arms, i, arms.interval(a, b), a, b, a if a == b else math.nan) for i, a, b in found.rows[:most]]
-    others = len(arms) - (len(result.indices) if result.problem.question.reference is None else 1)
+    rows = [_row(result, i, number(a, b), a, b, a if a == b else math.nan) for i, a, b in found.rows[:most]]
+    others = len(result.labels) - (len(result.indices) if result.problem.question.reference is None else 1)
     return Picture(found.heading, _joined(found.note, _not_shown(others - most)), ArmPicture(rows, 0.0, ["lead"]))
 
 
-def intervals(result: Result, arms: ArmTable, most: int) -> Picture | None:
+def intervals(result: Result, most: int) -> Picture | None:
     """Means with their intervals; None if no mean is known."""
-    places = arms.leading(most)
-    shown = [arms.rows[i] for i in places]
-    if result.duels is not None or all(math.isnan(arm.mean) for arm in shown):
+    arms, bar = result.arms, result.problem.above
+    shown, rows = [], []
+    for i in arms.leading(most):
+        shown.append(arm := arms.rows[i])
+        said = f"{arms.number(arm.mean)}, {arms.interval(arm.low, arm.high)}".removesuffix(", –")
+        rows.append(_row(result, i, said, arm.low, arm.high, arm.mean))
+    if result.duels is not None or all(row.mean is None for row in rows):
         return None
-    bounds = ["" if math.isnan(arm.low) else f", {arms.interval(arm.low, arm.high)}" for arm in shown]
-    rows = [
-        _row(arms, i, arms.number(arm.mean) + ends, arm.low, arm.high, arm.mean)
-        for i, arm, ends in zip(places, shown, bounds, strict=True)
-    ]
     # A line at the bar, or at the mean of the one arm that is chosen.
-    line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
-    words = ["mean" if arms.smallest else "mean reward"]
+    line = bar if bar is not None else arms.rows[result.indices[0]].mean if len(result.indices) == 1 else math.nan
+    words = ["mean" if result.minimise else "mean reward"]
     if any(arm.low < arm.high for arm in shown):
         hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
-        words = [f"{words[0]},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"]
+        words = [f"{words[0]},", f"{percent(1 - result.delta)} interval of each arm{hollow}"]
     return Picture("Intervals by arm", _interval_note(result, most), ArmPicture(rows, _known(line), words))
 
 
@@ -172,19 +170,19 @@ def _interval_note(result: Result, most: int) -> str:
     return _joined(hold, diamonds, overlap_note(result), _not_shown(len(result.labels) - most))
 
 
-def allocation(result: Result, arms: ArmTable, most: int) -> Picture:
+def allocation(result: Result, most: int) -> Picture:
     """How many evaluations each arm got."""
-    rows = []
-    for i in arms.leading(most):
-        pulls = arms.rows[i].pulls
-        rows.append(_row(arms, i, f"{count(pulls)} {arms.counted}", 0.0, float(pulls), math.nan, count(pulls)))
+    rows, what = [], result.arms.counted
+    for i in result.arms.leading(most):
+        pulls = result.arms.rows[i].pulls
+        rows.append(_row(result, i, f"{count(pulls)} {what}", 0.0, float(pulls), math.nan, count(pulls)))
     all_, chosen = f"{count(result.pulls)} {evaluated(result)}", list(result.indices)
     to_them = count(int(result.pulls_per_arm[chosen].sum()))
     note = f"{to_them} of {all_} went to {names(result.chosen)}." if chosen else f"{all_} in all."
-    return Picture("Allocation", note, ArmPicture(rows, None, [arms.counted]))
+    return Picture("Allocation", note, ArmPicture(rows, None, [what]))
 
 
-def evidence(result: Result, arms: ArmTable, most: int) -> Picture:
+def evidence(result: Result, most: int) -> Picture:
     """The weakest evidence for the leader over time, as a share of what a decision needs."""
     drawn = None
     if result.history and math.isfinite(result.history[-1].threshold):
@@ -193,7 +191,7 @@ def evidence(result: Result, arms: ArmTable, most: int) -> Picture:
     return Picture("Evidence over time", evidence_text(result), drawn)
 
 
-def wins(result: Result, arms: ArmTable, most: int) -> Picture | None:
+def wins(result: Result, most: int) -> Picture | None:
     """Who beats whom; None where there are no duels."""
     if result.duels is None:
         return None
@@ -201,7 +199,7 @@ def wins(result: Result, arms: ArmTable, most: int) -> Picture | None:
     return Picture("Who beats whom", wins_note(result), HeatMap(labels, cells, set(map(visible, result.chosen))))
 
 
-PICTURES: dict[str, Callable[[Result, ArmTable, int], Picture | None]] = {
+PICTURES: dict[str, Callable[[Result, int], Picture | None]] = {
     "leads": leads, "intervals": intervals, "pulls": allocation, "evidence": evidence, "duels": wins,
 }  # fmt: skip
 """By the name that `Result.plot` has for them."""
@@ -210,13 +208,14 @@ PICTURES: dict[str, Callable[[Result, ArmTable, int], Picture | None]] = {
 def pictures_of(result: Result, most: int = MOST, *, live: bool = False) -> list[Picture]:
     """The pictures of a result, the support of its verdict first; with `live`, also those that are still empty."""
     first = ("leads", "intervals") if result.certified else ("intervals", "leads")
-    kinds, arms = ["duels", *first, *(["evidence"] if result.history or live else []), "pulls"], result.arms
-    return [picture for kind in kinds if (picture := PICTURES[kind](result, arms, most)) is not None]
+    kinds = ["duels", *first, *(["evidence"] if result.history or live else []), "pulls"]
+    return [picture for kind in kinds if (picture := PICTURES[kind](result, most)) is not None]
 
 
-def _row(arms: ArmTable, i: int, said: str, low: float, high: float, mean: float, text: str = "") -> Row:
-    label, out = visible(arms.rows[i].label), arms.contenders is not None and i not in arms.contenders
-    return Row(label, f"{label}: {said}", _known(low), _known(high), _known(mean), i in arms.chosen, out, text)
+def _row(result: Result, i: int, said: str, low: float, high: float, mean: float, text: str = "") -> Row:
+    label, left = visible(result.labels[i]), result.arms.contenders
+    out, chosen = left is not None and i not in left, i in result.indices
+    return Row(label, f"{label}: {said}", _known(low), _known(high), _known(mean), chosen, out, text)
 
 
 def _known(value: float) -> float | None:
@@ -245,13 +244,6 @@ def share_text(share: float) -> str:
     return "certain" if math.isinf(share) else f"{math.floor(100 * share):,} %"
 
 
-class Tick(NamedTuple):
-    """A mark on an axis."""
-
-    at: float
-    text: str
-
-
 class Axis:
     """An axis of a picture.
 
@@ -268,12 +260,12 @@ class Axis:
         """The coordinate of a number."""
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
-    def ticks(self, most: int, *, whole: bool = False) -> list[Tick]:
+    def ticks(self, most: int, *, whole: bool = False) -> list[tuple[float, str]]:
         """Round numbers, about `most` of them or fewer.
 
-        >>> [tick.text for tick in Axis([0.0, 1.0], 0, 1).ticks(4)]
+        >>> [text for _, text in Axis([0.0, 1.0], 0, 1).ticks(4)]
         ['0', '0.5', '1']
-        >>> [tick.text for tick in Axis([0, 2], 0, 1).ticks(4, whole=True)]
+        >>> [text for _, text in Axis([0, 2], 0, 1).ticks(4, whole=True)]
         ['0', '1', '2']
         """
         rough = (self.high - self.low) / most
@@ -283,7 +275,7 @@ class Axis:
             step = max(step, 1.0)
         first = math.ceil(self.low / step - 1e-9)
         places = [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
-        return [Tick(self.place(value), tick_text(value)) for value in places]
+        return [(self.place(value), tick_text(value)) for value in places]
 
 
 def tick_text(value: float, position: float = 0) -> str:

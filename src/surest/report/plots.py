@@ -39,7 +39,7 @@ def draw(kind: PictureKind, result: Result, ax: "Axes | None" = None) -> "Axes":
     """Draw one picture on `ax`, or on a new figure."""
     if kind not in get_args(PictureKind):
         raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(PictureKind))}")
-    picture = PICTURES[kind](result, result.arms, MOST) if kind in PICTURES else None
+    picture = PICTURES[kind](result, MOST) if kind in PICTURES else None
     there = {"costs": result.problem.prices is not None, "evidence": bool(result.history), "intervals": True}
     if not there.get(kind, picture is not None):
         raise UsageError(LACKING[kind])

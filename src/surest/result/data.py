@@ -6,9 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
-import numpy as np
 
-from surest.core.costs import money
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange
 from surest.core.protocol import FloatArray, IntArray, Leads, Point
@@ -16,10 +14,9 @@ from surest.errors import MissingPackageError
 from surest.result.duels import Duels
 from surest.result.leads import Differences, Lead, differences_of, lead_of, leads_of
 from surest.result.listed import Listed
-from surest.result.questions import NAMED, verdict_words
 from surest.result.table import ArmRow, ArmTable
-from surest.result.words import TOTALS, after_verdict, health_line, next_words, verdict
-from surest.text import decimals, visible
+from surest.result.words import after_verdict, health_line, next_words, verdict
+from surest.text import visible
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -270,29 +267,13 @@ class Result:
             raise AttributeError("this result is about fresh pulls; surest.evaluate compares arms on a list of items")
         return self.listed
 
-    @property
+    @cached_property
     def arms(self) -> ArmTable:
         """A row for each arm: label, pulls, mean, and the confidence bounds of the mean.
 
         Bounds hold at any time at confidence 1 − δ, for each arm, not for all at once.
         """
-        problem = self.problem
-        unknown = np.full(len(problem.labels), np.nan)
-        low, high = self.intervals if self.intervals is not None else (unknown, unknown)
-        columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
-        rows = tuple(map(ArmRow, problem.labels, *columns))
-        left = None if self.certified or self.standing != "proven" else self.contender_indices
-        trials = "trials" if self.algorithm == TOTALS else "pulls"
-        counted = "items" if self.listed is not None else "duels" if self.duels is not None else trials
-        words = None if self.verdicts is None else verdict_words(problem, self.verdicts)
-        closest = np.inf  # from the mean of a chosen arm to the nearest other mean: a table must show the difference
-        if len(self.indices) < NAMED:
-            apart = np.abs(np.subtract.outer(self.means[list(self.indices)], np.delete(self.means, self.indices)))
-            closest = float(apart[apart > 1e-9 * problem.scale.width].min(initial=np.inf))  # NaN is not larger
-        digits, spent = decimals(*problem.bounds, closest), self.cost_by_arm
-        costs = None if spent is None else tuple(money(c, problem.cost_unit) for c in spent.tolist())
-        asked = problem.delta, digits, problem.minimise
-        return ArmTable(rows, self.indices, *asked, counted, left, words, problem.above, costs)
+        return ArmTable(self)
 
     def to_pandas(self) -> "pd.DataFrame":
         """The table of arms as a data frame, labels as its index."""

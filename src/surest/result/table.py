@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from surest.text import count, percent, shortened, visible
+import numpy as np
+
+from surest.core.costs import money
+from surest.result.questions import NAMED, TOTALS, verdict_words
+from surest.text import count, decimals, percent, shortened, visible
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
 
 SHOWN = 6
 """Arms in a printed table."""
@@ -27,36 +34,40 @@ class ArmRow(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, repr=False)
 class ArmTable:
     """All arms in order: a sequence of `ArmRow` that prints as a table of the leading ones.
 
-    >>> table = ArmTable((ArmRow("a", 90, 0.25, 0.2, 0.3), ArmRow("b", 110, 0.5, 0.4, 0.6)), chosen=(1,))
+    >>> import surest
+    >>> arms = {"a": {"successes": 40, "trials": 160}, "b": {"successes": 80, "trials": 160}}
+    >>> table = surest.identify(arms).arms
     >>> table["a"].mean, table[1].pulls, len(table)
-    (0.25, 110, 2)
+    (0.25, 160, 2)
     >>> table
-    arm  mean so far  95 % interval    pulls  share
-    b         0.5000  0.4000 – 0.6000    110  55.0%
-    a         0.2500  0.2000 – 0.3000     90  45.0%
+    arm  mean so far  95 % interval    trials  share
+    b         0.5000  0.3693 – 0.6307     160  50.0%
+    a         0.2500  0.1474 – 0.3744     160  50.0%
     """
 
-    rows: tuple[ArmRow, ...]
-    chosen: tuple[int, ...]
-    """The arms that answer the question, or that would so far."""
-    delta: float = 0.05
-    decimals: int = 4
-    smallest: bool = False
-    """Whether small means are good."""
-    counted: str = "pulls"
-    """The heading of the number of evaluations: pulls, items, trials or duels."""
-    contenders: tuple[int, ...] | None = None
-    """The arms that may still be best, if known: the table marks them if there are several."""
-    verdicts: tuple[str, ...] | None = None
-    """The verdict on each arm, in a word, if the question is about each arm."""
-    bar: float | None = None
-    """The bar, if the question has one."""
-    costs: tuple[str, ...] | None = None
-    """What was spent on each arm, if costs are known."""
+    def __init__(self, result: "Result") -> None:
+        self.result = result
+        unknown = np.full(len(result.labels), np.nan)
+        columns = result.pulls_per_arm, result.means, *(result.intervals or (unknown, unknown))
+        self.rows = tuple(map(ArmRow, result.labels, *(column.tolist() for column in columns)))
+        left = None if result.certified or result.standing != "proven" else result.contender_indices
+        self.contenders = left
+        """The arms that may still be best, if known: the table marks them if there are several."""
+        on_pulls = "duels" if result.duels is not None else "trials" if result.algorithm == TOTALS else "pulls"
+        self.counted = on_pulls if result.listed is None else "items"
+        """The heading of the number of evaluations."""
+
+    @cached_property
+    def decimals(self) -> int:
+        """The decimal places that show the difference of a chosen arm from the nearest other mean."""
+        means, chosen, closest = self.result.means, self.result.indices, np.inf
+        if len(chosen) < NAMED:
+            apart = np.abs(np.subtract.outer(means[list(chosen)], np.delete(means, chosen)))
+            closest = float(apart[apart > 1e-9 * self.result.problem.scale.width].min(initial=np.inf))  # no NaN
+        return decimals(*self.result.bounds, closest)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -75,9 +86,9 @@ class ArmTable:
 
     def leading(self, most: int) -> list[int]:
         """The positions of the chosen arms, of the contenders and of the arms with the best means, at most `most` in all."""
-        sign, contending = 1 if self.smallest else -1, set(self.contenders or ())
+        sign, contending = 1 if self.result.minimise else -1, set(self.contenders or ())
         means = [math.inf if math.isnan(row.mean) else sign * row.mean for row in self.rows]
-        first = set(self.chosen)
+        first = set(self.result.indices)
         return sorted(range(len(self.rows)), key=lambda i: (i not in first, i not in contending, means[i]))[:most]
 
     def number(self, value: float) -> str:
@@ -91,32 +102,25 @@ class ArmTable:
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
         """The headings and the rows of the leading arms as text, labels cut to at most `longest` characters."""
         exact = all(row.low == row.high for row in self.rows)  # all scores are known
-        total, notes = max(sum(row.pulls for row in self.rows), 1), self._notes()
-        places = self.leading(most)
-        shown = [self.rows[i] for i in places]
+        total, places, result = max(sum(row.pulls for row in self.rows), 1), self.leading(most), self.result
+        shown, spent = [self.rows[i] for i in places], result.cost_by_arm
         columns = {
             "arm": [str(row.label) if longest is None else shortened(visible(row.label), longest) for row in shown],
             "mean" if exact else SO_FAR: [self.number(row.mean) for row in shown],
         }
         if not exact and any(not math.isnan(row.low) for row in self.rows):
-            columns[f"{percent(1 - self.delta)} interval"] = [self.interval(row.low, row.high) for row in shown]
+            columns[f"{percent(1 - result.delta)} interval"] = [self.interval(row.low, row.high) for row in shown]
         columns[self.counted] = [count(row.pulls) for row in shown]
         if not exact:
             columns["share"] = [f"{row.pulls / total:.1%}" for row in shown]
-        if self.costs is not None:
-            columns["spent"] = [self.costs[i] for i in places]
-        if notes is not None:
-            columns["" if self.verdicts is None else "verdict"] = [notes[i] for i in places]
+        if spent is not None:
+            columns["spent"] = [money(float(spent[i]), result.problem.cost_unit) for i in places]
+        if result.verdicts is not None:
+            words = verdict_words(result.problem, result.verdicts)
+            columns["verdict"] = [words[i] for i in places]
+        elif len(left := set(self.contenders or ())) > 1:
+            columns[""] = ["contender" if i in left else "" for i in places]
         return [*columns], [[*row] for row in zip(*columns.values(), strict=True)]
-
-    def _notes(self) -> Sequence[str] | None:
-        """The last column: each arm's verdict, or whether it is a contender."""
-        if self.verdicts is not None:
-            return self.verdicts
-        if self.contenders is None or len(self.contenders) < 2:
-            return None
-        left = set(self.contenders)
-        return ["contender" if i in left else "" for i in range(len(self.rows))]
 
     def __rich__(self) -> Any:
         """The same as plain text for rich, which would take a label for markup."""
@@ -138,12 +142,9 @@ def aligned(rows: Sequence[Sequence[str]], right: set[str] = frozenset()) -> lis
     a         7
     long  1,000
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    to_right = [head in right for head in rows[0]]
-    return [
-        "  ".join(
-            cell.rjust(width) if end else cell.ljust(width)
-            for cell, width, end in zip(row, widths, to_right, strict=True)
-        ).rstrip()
-        for row in rows
+    columns = [
+        [cell.rjust(width) if column[0] in right else cell.ljust(width) for cell in column]
+        for column in zip(*rows, strict=True)
+        for width in [max(map(len, column))]
     ]
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

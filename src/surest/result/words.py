@@ -9,6 +9,7 @@ from surest.result.duels import after_duels, duels_verdict
 from surest.result.leads import lead_words
 from surest.result.questions import (
     NAMED,
+    TOTALS,
     chosen_names,
     decided,
     every,
@@ -32,13 +33,11 @@ REPLAYED = "Simulation: a search read the scores of a table one by one, as if ea
 KNOWN = "exact: all scores known"
 """The reason of a result from a complete table begins with this."""
 RACES = ("race", "race-top", "race-above", "race-control")
-TOTALS = "tally"
-"""The algorithm for totals, which makes no pulls …"""
 ASSUMED = (
     "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial "
     "is counted yet does not depend on its outcome. Then you may look at the totals at any time, as often as you like."
 )
-"""… and what a verdict on them assumes."""
+"""What a verdict on totals assumes."""
 
 
 def verdict(result: "Result") -> str:
