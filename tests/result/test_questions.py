@@ -14,7 +14,7 @@ from surest.arms.finite import bernoulli
 from surest.core.problem import problem_of
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.report.report import read_report
-from surest.result.listed import Listed
+from surest.result.data import Listed
 
 LABELS = ["a", "b", "c", "d"]
 MEANS = np.array([0.9, 0.2, 0.7, 0.5])

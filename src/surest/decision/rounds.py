@@ -138,9 +138,9 @@ def _items_in_order(result: Result) -> Iterator[Round]:
     problem, listed = result.problem, result.listed
     assert listed is not None
     scores: list[dict[int, float]] = [{} for _ in listed.items]
-    values = np.clip(listed.values, *problem.bounds)
-    for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), values.tolist(), strict=True):
-        scores[place][arm] = value
+    low, high = problem.bounds
+    for arm, place, value in listed.cells:
+        scores[place][arm] = min(max(value, low), high)
     rng = np.random.default_rng([problem.seed % 2**64, len(problem.labels)])
     for item in in_random_order(len(scores), rng).items.tolist()[: listed.items_used]:
         yield scores[item], dict.fromkeys(range(len(problem.labels)), item), {"item": item}

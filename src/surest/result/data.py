@@ -1,5 +1,6 @@
 """The result of a search as data: the verdict, its evidence and its cost. Words, plots and pages are made elsewhere."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -13,7 +14,6 @@ from surest.core.protocol import FloatArray, IntArray, Leads, Point
 from surest.errors import MissingPackageError
 from surest.result.duels import Duels
 from surest.result.leads import Differences, Lead, differences_of, lead_of, leads_of
-from surest.result.listed import Listed
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import after_verdict, health_line, next_words, verdict
 from surest.text import visible
@@ -42,6 +42,47 @@ class Estimate(NamedTuple):
     high: float
     evaluations: int
     """Evaluations after the verdict; 0 if all scores were known."""
+
+
+class Gaps(NamedTuple):
+    """What a table with missing scores says beyond the items that count."""
+
+    missing: int
+    """The number of missing scores."""
+    out: tuple[int, ...]
+    """The arms that cannot be right, whatever the missing scores are."""
+    complete: "Result | None"
+    """The exact answer on the items without a gap, if there are any."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A list of items, and the cells that were evaluated: arms on items, by position, with their values."""
+
+    items: Sequence[Any]
+    """The items, in the order of the list."""
+    items_used: int
+    """The number of items that have counted."""
+    arms: IntArray
+    places: IntArray
+    values: FloatArray
+    known: bool = False
+    """Whether the table is complete."""
+    needed: int | None = None
+    """Of a complete table: the evaluations that a search would have needed; None if its budget would not have sufficed."""
+    needed_cost: float | None = None
+    """The cost of that search, if costs are known."""
+    misled: bool = False
+    """Whether that search would have ended with a wrong answer."""
+    beside: "Result | None" = None
+    """Of a table: the answer for the other target, these items or further ones."""
+    gaps: Gaps | None = None
+    """Of a table with gaps: what it says beyond the items that count."""
+
+    @property
+    def cells(self) -> Iterator[tuple[int, int, float]]:
+        """Each evaluated cell: the arm, the item and the value."""
+        return zip(self.arms.tolist(), self.places.tolist(), self.values.tolist(), strict=True)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -233,7 +274,10 @@ class Result:
     @property
     def table(self) -> dict[Any, dict[Any, float]]:
         """On a list of items: the evaluated cells, ``{arm: {item: value}}``."""
-        return self._on_items().table(self.labels)
+        found: dict[Any, dict[Any, float]] = {label: {} for label in self.labels}
+        for arm, place, value in self._on_items().cells:
+            found[self.labels[arm]][self._on_items().items[place]] = value
+        return found
 
     @cached_property
     def lead(self) -> Lead | None:

@@ -11,10 +11,9 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
-from surest.result.data import Estimate, Result
+from surest.result.data import Estimate, Gaps, Listed, Result
 from surest.result.duels import Duels
 from surest.result.leads import Lead
-from surest.result.listed import Gaps, Listed
 from surest.result.questions import WORDS, verdict_words
 from surest.result.words import KNOWN
 from surest.text import plain_data

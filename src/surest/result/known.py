@@ -11,9 +11,8 @@ import numpy as np
 from surest.core.problem import Problem
 from surest.core.protocol import FloatArray
 from surest.kernels.constants import TOLERANCE_ON_LISTS
-from surest.result.data import Result
+from surest.result.data import Gaps, Listed, Result
 from surest.result.leads import base_of
-from surest.result.listed import Gaps, Listed
 from surest.result.words import KNOWN
 
 ANYHOW = "exact: whatever the missing scores are"

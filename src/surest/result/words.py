@@ -22,8 +22,7 @@ from surest.result.questions import (
 from surest.text import at_most, be, capital, count, counted, percent, visible
 
 if TYPE_CHECKING:
-    from surest.result.data import Estimate, Result
-    from surest.result.listed import Listed
+    from surest.result.data import Estimate, Listed, Result
 
 SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
 """The first line of a verdict about recorded rewards, not about the process they came from …"""

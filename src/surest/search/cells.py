@@ -11,9 +11,8 @@ from surest.core.problem import Problem, default_algorithm
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, BoolArray, Cells, FloatArray
 from surest.errors import Stop, UsageError
-from surest.result.data import Result
+from surest.result.data import Listed, Result
 from surest.result.known import agreeing
-from surest.result.listed import Listed
 from surest.result.making import result_of
 from surest.search.desk import Hook
 from surest.search.tickets import Cell

@@ -18,9 +18,8 @@ from surest.core.keywords import FUNCTION, check_keywords, shown_like
 from surest.core.problem import check_spread, labels_of, problem_of, takes_items_settings
 from surest.core.scale import Scale, checked_scale
 from surest.errors import Interrupted, UsageError
-from surest.result.data import Result
+from surest.result.data import Listed, Result
 from surest.result.known import agreeing, is_right, known, with_gaps
-from surest.result.listed import Listed
 from surest.search.call import Work, is_async, scored, work_of
 from surest.search.cells import further, population, searched
 from surest.search.executor import IN_FLIGHT, Workers, drive

@@ -236,8 +236,7 @@ class Asked:
         result = run.found()
         assert result.listed is not None
         items, sides = self.pair.items, [dict(scores) for scores in self.pair.scores]
-        listed = result.listed
-        for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True):
+        for arm, place, value in result.listed.cells:
             sides[arm][items[place]] = value
         events = tuple((what, arm, items[item]) for what, _, arm, item in result.events if item is not None)
         return replace(self, pair=replace(self.pair, scores=(sides[0], sides[1]), events=events)).judged()

@@ -21,8 +21,7 @@ from surest.core.problem import Problem, check_spread, labels_of, problem_of, ta
 from surest.core.procedure import check_size
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.errors import RewardError, TicketError, UsageError
-from surest.result.data import EvaluationEvent, Result
-from surest.result.listed import Listed
+from surest.result.data import EvaluationEvent, Listed, Result
 from surest.result.making import result_of
 from surest.search.loading import resolved
 from surest.search.tickets import RETRIES, ArmTickets, Cell, CellTickets, PullTickets, Tickets

@@ -219,8 +219,7 @@ def cell_table(study: Study, result: Result, page: int | None = None) -> CellTab
     seen = list(dict.fromkeys(listed.places.tolist()[::-1]))
     chosen = seen[:LAST] if page is None else sorted(seen)[(page - 1) * PAGE : page * PAGE]
     wanted = set(chosen)
-    cells = zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True)
-    values = {(arm, place): f"{value:g}" for arm, place, value in cells if place in wanted}
+    values = {(arm, place): f"{value:g}" for arm, place, value in listed.cells if place in wanted}
     rows = [(study.items[place].key, [values.get((arm, place), "") for arm in columns]) for place in chosen]
     return CellTable([str(arms.rows[arm].label) for arm in columns], rows, len(seen), len(study.items))
 
