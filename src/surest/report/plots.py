@@ -35,13 +35,15 @@ LACKING = {
 """Why there is no picture of a kind."""
 
 
-def draw(kind: PictureKind, result: Result, ax: "Axes | None" = None) -> "Axes":
-    """Draw one picture on `ax`, or on a new figure."""
-    if kind not in get_args(PictureKind):
+def draw(kind: PictureKind | None, result: Result, ax: "Axes | None" = None) -> "Axes":
+    """Draw one picture on `ax`, or on a new figure; by default the first that a page has."""
+    if kind not in (None, *get_args(PictureKind)):
         raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(PictureKind))}")
-    picture = PICTURES[kind](result, MOST) if kind in PICTURES else None
+    picture = pictures_of(result, MOST)[0] if kind is None else None
+    if kind in PICTURES:
+        picture = PICTURES[kind](result, MOST)
     there = {"costs": result.problem.prices is not None, "evidence": bool(result.history), "intervals": True}
-    if not there.get(kind, picture is not None):
+    if kind is not None and not there.get(kind, picture is not None):
         raise UsageError(LACKING[kind])
     if ax is None:
         ax = _pyplot().subplots(figsize=(6.4, _height(picture)), layout="constrained")[1]

@@ -13,7 +13,7 @@ from surest.core.procedure import Exchange
 from surest.core.protocol import FloatArray, IntArray, Leads, Point
 from surest.errors import MissingPackageError
 from surest.result.duels import Duels
-from surest.result.leads import Differences, Lead, differences_of, lead_of, leads_of
+from surest.result.leads import Differences, Lead, differences_of, lead_of
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import after_verdict, health_line, next_words, verdict
 from surest.text import visible
@@ -355,10 +355,7 @@ class Result:
         matplotlib Axes
         """
         plots = import_module("surest.report.plots")  # found when asked, as pandas finds its plotting backend
-        known = self.certified and leads_of(self) is not None
-        drawn: Axes = plots.draw(
-            kind or ("duels" if self.duels is not None else "leads" if known else "intervals"), self, ax
-        )
+        drawn: Axes = plots.draw(kind, self, ax)
         return drawn
 
     def report(self, path: "str | PathLike[str]") -> None:
@@ -378,13 +375,11 @@ class Result:
 
         The search must have kept a record: ``identify(…, record=True)``, ``study.result(record=True)``.
         """
-        known: str = import_module("surest.decision.write").decision_of(self).write(path)
-        return known
+        return str(import_module("surest.decision.write").decision_of(self).write(path))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data, as printed by ``surest identify --json``; None for what is infinite or not known."""
-        data: dict[str, Any] = import_module("surest.result.json").to_dict(self)
-        return data
+        return dict(import_module("surest.result.json").to_dict(self))
 
     def to_json(self) -> str:
         """The same as JSON text, which ``surest report`` accepts.
@@ -396,14 +391,11 @@ class Result:
         return msgspec.json.encode(self.to_dict()).decode()
 
     def __repr__(self) -> str:
+        named = f"best={self.best!r}" if self.problem.question.best else f"chosen={self.chosen!r:.200}"
         return (
-            f"Result({self._named()}, certified={self.certified}, reason={self.reason!r}, delta={self.delta:g}, "
+            f"Result({named}, certified={self.certified}, reason={self.reason!r}, delta={self.delta:g}, "
             f"epsilon={self.epsilon:g}, pulls={self.pulls:,}, algorithm={self.algorithm!r})"
         )
-
-    def _named(self) -> str:
-        one = self.problem.question.best
-        return f"best={self.best!r}" if one else f"chosen={self.chosen!r:.200}"
 
     def __rich__(self) -> Any:
         """The same text for a console of rich's, whose markup a label must not be taken for."""
@@ -411,16 +403,12 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict, the leading arms and a small picture."""
-        shown: str = import_module("surest.report.notebook").to_fragment(self)
-        return shown
+        return str(import_module("surest.report.notebook").to_fragment(self))
 
     def __str__(self) -> str:
-        warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
-        failed = f"\n\n{visible(health_line(self.health))}" if self.health else ""
-        return (
-            "\n".join(filter(None, [verdict(self), *after_verdict(self), next_words(self)]))
-            + f"{warned}\n\n{self.arms}{failed}"
-        )
+        said = [verdict(self), *after_verdict(self), next_words(self), *(f"Warning: {one}" for one in self.warnings)]
+        health = f"\n\n{visible(health_line(self.health))}" if self.health else ""
+        return "\n".join(filter(None, said)) + f"\n\n{self.arms}{health}"
 
 
 def algorithm_name(algorithm: Any) -> str:

@@ -28,50 +28,43 @@ def result_of(
 
     Procedures work on [0, 1], where large is good; a result is in the units of the user.
     """
-    answer, scale = running.settled, problem.scale
-    state = running.status
-    duels = None if state is None else state.duels
+    answer, scale, estimated = running.settled, problem.scale, None
+    state = running.status or Status(leader=_leader(running))
+    duels, status = state.duels, scale.status(state)
     problem = on_players(problem) if problem.algorithm == DUELS else problem
-    labels = problem.labels
     if answer is not None:
         indices = answer.arms
-    elif state is None or problem.question.best:
-        indices = (_leader(running) if state is None else state.leader,)
+    elif running.status is None or problem.question.best:
+        indices = (state.leader,)
     else:
         indices = state.chosen
-    status = scale.status(state if state is not None else Status(leader=_leader(running)))
-    certified, estimated = answer is not None and answer.certified, None
     if answer is not None and answer.estimate is not None:
         mean, *ends = map(scale.from_unit, answer.estimate[:3])
         estimated = Estimate(mean, min(ends), max(ends), answer.estimate[3])
-    contenders = status.contenders if answer is None else answer.contenders
-    if contenders is None and certified:
-        contenders = indices
+    last = status if answer is None else answer
+    certified = answer is not None and answer.certified
     if history and status.evidence is not None and status.threshold is not None:
         before = (point for point in history if point.pulls < running.pulls)
         history = (*before, Point(running.pulls, status.evidence, status.threshold))
     unfinished = "budget spent" if running.spent else stopped or "still running"
     least, most = sorted(map(scale.from_unit, (running.least, running.most)))
-    wide = bounds_too_wide(scale, least, most, running.pulls)
+    wide, costs = bounds_too_wide(scale, least, most, running.pulls), running.costs
+    same = ("apart", "achieved_delta", "epsilon_certified", "forecast", "intervals")
     return Result(
+        **{name: getattr(status, name) for name in same},
         problem=problem,
         indices=indices,
         certified=certified,
-        reason=answer.reason if answer is not None else unfinished,
+        reason=unfinished if answer is None else answer.reason,
         standing=running.standing,
         pulls=running.pulls,
         rounds=running.rounds,
         seconds=seconds,
         pulls_per_arm=running.pulls_per_arm.copy() if duels is None else duels.games.sum(axis=1),
         means=scale.from_unit(running.means) if status.means is None else status.means,
-        contender_indices=contenders,
-        apart=status.apart,
-        verdicts=status.verdicts if answer is None else answer.verdicts,
-        achieved_delta=status.achieved_delta,
-        epsilon_certified=status.epsilon_certified,
-        nominees=tuple(labels[i] for i in status.nominees),
-        forecast=status.forecast,
-        intervals=status.intervals,
+        contender_indices=indices if last.contenders is None and certified else last.contenders,
+        verdicts=last.verdicts,
+        nominees=tuple(problem.labels[i] for i in status.nominees),
         known_differences=status.differences,
         lead_bounds=status.lead,
         duels=duels,
@@ -83,8 +76,8 @@ def result_of(
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
         estimated=estimated,
-        cost_by_arm=running.costs.by_arm.copy() if running.costs else None,
-        cost_of_all=running.costs.of_all(problem.items) if problem.items and running.costs is not None else None,
+        cost_by_arm=costs.by_arm.copy() if costs else None,
+        cost_of_all=costs.of_all(problem.items) if problem.items and costs is not None else None,
     )
 
 
