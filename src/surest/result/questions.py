@@ -1,5 +1,6 @@
-"""The words for questions other than "which arm is best?": the m best, above a bar, better than a control, the cheapest."""
+"""The words for each question: what is asked, what is decided, and what is known before."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -95,17 +96,61 @@ def leading(result: "Result") -> str:
     return f"{name} {be(len(result.chosen))} the answer so far, although {visible(lead.over)} has {mean} mean{last}."
 
 
-def question_verdict(result: "Result", whole: bool = True) -> str:
-    """The answer to a question other than "which arm is best?"; only what is certified, unless `whole`."""
-    kind = result.problem.question.kind
-    if result.certified and kind in ("top", "cheapest"):
-        return decided(result)
-    if kind in ("top", "cheapest"):
-        so_far = _top_so_far if kind == "top" else _cheapest_so_far
-        said = " ".join([*(so_far(result) if whole else []), *_top_contenders(result)])
+def undecided(result: "Result", leader: bool = True) -> str:
+    """What is certified while nothing is decided, after the answer so far, if that means anything."""
+    asked = result.problem.question
+    if asked.each_arm:
+        return _each_arm(result)
+    if asked.kind == "cheapest":
+        return " ".join(_cheapest_so_far(result) if leader else [])
+    so_far, left = ([leading(result)], _best_left) if asked.best else (_top_so_far(result), _top_contenders)
+    return " ".join([*(so_far if leader else []), *left(result)])
+
+
+def _best_left(result: "Result") -> list[str]:
+    """Which arms may still be best, and how far from best the leader can be."""
+    if result.listed is not None and result.achieved_delta == 0:
+        return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
+    left, far = _contenders(result), _how_far(result)
+    if left and far.startswith(("neither", "none")):  # none of them, neither: of those just named
+        return [f"{left}, and {far}."]
+    return [f"{capital(said)}." for said in (left, far) if said]
+
+
+def _contenders(result: "Result") -> str:
+    """Which arms may still be best, as a clause; empty if that is not known."""
+    further = where(result) if result.problem.target == "population" else ""
+    left = () if result.standing != "proven" else result.contenders or ()
+    best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
+    if len(left) < 2:
+        return ""
+    if len(left) == len(result.labels):
+        return f"{every(len(left))} may still be {best}{further}"
+    few, number = listed_words(left, "or"), f"{len(left):,}"
+    if result.epsilon == 0:
+        who = f"The best arm{further} is {few if len(left) <= NAMED else f'one of {number}'}"
     else:
-        said = _each_arm(result)
-    return said if result.certified or not whole else f"Not decided ({result.reason}). {said}"
+        who = f"{f'Arm {few}' if len(left) <= NAMED else f'One of {number} arms'} is {best}{further}"
+    return f"{who} ({percent(1 - result.delta)})"
+
+
+def _how_far(result: "Result") -> str:
+    """How far from the best the leader and all contenders can be, as a clause.
+
+    Each bound holds with probability 1 − δ by itself, so to report only the smaller one would be wrong more often. The bound
+    of all contenders is reported if it is useful, and that of the leader is added if it says more.
+    """
+    useful = 0.5 * result.problem.scale.width  # a larger bound says nothing
+    below, sure = "above" if result.minimise else "below", percent(1 - result.delta)
+    own = math.inf if result.epsilon_certified is None else result.epsilon_certified
+    apart = math.inf if result.apart is None or result.standing != "proven" else result.apart
+    leader = f"arm {visible(result.best)} is at most {at_most(own)} {below} the best"
+    none = "neither" if len(result.contenders or ()) == 2 else "none of them"
+    if not apart < useful:
+        return f"{leader} ({sure})" if own < useful else ""
+    if at_most(own) != at_most(apart) and own < apart:
+        return f"{leader}, and {none} is more than {at_most(apart)} {below} it ({sure} each)"
+    return f"{none} is more than {at_most(apart)} {below} the best ({sure})"
 
 
 def _top_so_far(result: "Result") -> list[str]:
@@ -124,7 +169,9 @@ def _cheapest_so_far(result: "Result") -> list[str]:
 
 
 def decided(result: "Result") -> str:
-    """The answer to a question that names arms: which, what they are, and how sure that is."""
+    """The answer: which arms, what they are, and how sure that is."""
+    if result.problem.question.each_arm:
+        return _each_arm(result)
     problem, m, name, on = result.problem, len(result.chosen), chosen_names(result), where(result)
     kind, exactly = problem.question.kind, result.epsilon == 0 or result.achieved_delta == 0
     near, tied = f"within {problem.cheapest or 0.0:g} of the best", result.contenders or ()

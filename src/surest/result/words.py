@@ -12,14 +12,11 @@ from surest.result.questions import (
     TOTALS,
     chosen_names,
     decided,
-    every,
-    leading,
-    listed_words,
     names,
-    question_verdict,
+    undecided,
     where,
 )
-from surest.text import at_most, be, capital, count, counted, percent, visible
+from surest.text import be, count, counted, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Estimate, Listed, Result
@@ -75,14 +72,7 @@ def estimate_words(result: "Result", found: "Estimate") -> str:
 def _beside(listed: "Listed") -> str:
     """The second claim that a table allows: about further items like its own, or about these."""
     other = listed.beside
-    if other is None:
-        return ""
-    if not other.problem.question.best:
-        return question_verdict(other, whole=False)
-    if other.certified:
-        return decided(other)
-    left, far = contenders_left(other), _how_far(other)
-    return " ".join(f"{said}." for said in (left, capital(far)) if said)
+    return "" if other is None else decided(other) if other.certified else undecided(other, leader=False)
 
 
 def _gaps(result: "Result", listed: "Listed") -> list[str]:
@@ -106,22 +96,18 @@ def _gaps(result: "Result", listed: "Listed") -> list[str]:
 def _verdict(result: "Result") -> str:
     if result.duels is not None:
         return duels_verdict(result)
-    if not result.certified and (result.pulls == 0 or (result.listed is not None and not result.listed.items_used)):
-        gaps = None if result.listed is None else result.listed.gaps
-        if gaps is not None and result.pulls:
-            best = result.problem.question.best
-            left = " ".join([leading(result), *so_far(result)]) if best else question_verdict(result, whole=False)
-            return f"Not decided ({result.reason}). {left}"
-        nothing = "No pull" if result.listed is None else "No item"
-        return f"Not decided ({result.reason}). {nothing} has been counted yet."
-    if not result.problem.question.best:
-        return question_verdict(result)
-    if result.reason == "the only arm":
+    best, listed = result.problem.question.best, result.listed
+    if best and result.reason == "the only arm":
         left = "nothing had to be pulled" if result.pulls == 0 else "there is nothing to compare"
         return f"{chosen_names(result)} is the only arm: {left}."
-    if not result.certified:
-        return " ".join([f"Not decided ({result.reason}).", leading(result), *so_far(result)])
-    return decided(result)
+    if result.certified:
+        return decided(result)
+    used = result.pulls if listed is None else listed.items_used
+    if used == 0 and (result.pulls == 0 or listed is None or listed.gaps is None):
+        left = f"No {'pull' if listed is None else 'item'} has been counted yet."
+    else:
+        left = undecided(result, leader=best or used > 0)
+    return f"Not decided ({result.reason}). {left}"
 
 
 def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
@@ -135,52 +121,6 @@ def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
     return "health: " + "; ".join(
         f"{arm}: {', '.join(f'{n} {kind}' for kind, n in of.items())}" for arm, of in health.items()
     )
-
-
-def so_far(result: "Result") -> list[str]:
-    """What is known if a search ends early: which arms may still be best, and how far from best the leader can be."""
-    if result.listed is not None and result.achieved_delta == 0:
-        return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
-    left, far = contenders_left(result), _how_far(result)
-    if left and far.startswith(("neither", "none")):  # none of them, neither: of those just named
-        return [f"{left}, and {far}."]
-    return [f"{capital(said)}." for said in (left, far) if said]
-
-
-def contenders_left(result: "Result") -> str:
-    """Which arms may still be best, as a clause; empty if that is not known."""
-    further = where(result) if result.problem.target == "population" else ""
-    left = () if result.standing != "proven" else result.contenders or ()
-    best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
-    if len(left) < 2:
-        return ""
-    if len(left) == len(result.labels):
-        return f"{every(len(left))} may still be {best}{further}"
-    few, number = listed_words(left, "or"), f"{len(left):,}"
-    if result.epsilon == 0:
-        who = f"The best arm{further} is {few if len(left) <= NAMED else f'one of {number}'}"
-    else:
-        who = f"{f'Arm {few}' if len(left) <= NAMED else f'One of {number} arms'} is {best}{further}"
-    return f"{who} ({percent(1 - result.delta)})"
-
-
-def _how_far(result: "Result") -> str:
-    """How far from the best the leader and all contenders can be, as a clause.
-
-    Each bound holds with probability 1 − δ by itself, so to report only the smaller one would be wrong more often. The bound
-    of all contenders is reported if it is useful, and that of the leader is added if it says more.
-    """
-    useful = 0.5 * result.problem.scale.width  # a larger bound says nothing
-    below, sure = "above" if result.minimise else "below", percent(1 - result.delta)
-    own = math.inf if result.epsilon_certified is None else result.epsilon_certified
-    apart = math.inf if result.apart is None or result.standing != "proven" else result.apart
-    leader = f"arm {visible(result.best)} is at most {at_most(own)} {below} the best"
-    none = "neither" if len(result.contenders or ()) == 2 else "none of them"
-    if not apart < useful:
-        return f"{leader} ({sure})" if own < useful else ""
-    if at_most(own) != at_most(apart) and own < apart:
-        return f"{leader}, and {none} is more than {at_most(apart)} {below} it ({sure} each)"
-    return f"{none} is more than {at_most(apart)} {below} the best ({sure})"
 
 
 def cost(result: "Result") -> str:
