@@ -162,36 +162,28 @@ def cheapest_sentence(header: Line, claim: Line) -> str:
     return f"{said}; {surely(header, claim)}"
 
 
-def gate_sentence(header: Line, claim: Line) -> str:
-    """The claim of a gate in words."""
-    passed, level = claim["verdict"] == "pass", header.get("level") or header["delta"]
-    sure = surely(header, claim | {"delta": level if passed else header["delta"]})
+def two_sentence(header: Line, claim: Line) -> str:
+    """The claim of a gate, or of a challenge, in words."""
+    verdict, epsilon, challenge = claim["verdict"], header["epsilon"], header["algorithm"] == "champion"
     old, new = (quoted(header["labels"], [arm]) for arm in (0, 1))
-    than = f"{'larger' if header['minimise'] else 'smaller'} than that of {old}"
-    more = f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
-    same = f"within {header['epsilon']!r} of that of {old}" if header.get("equivalent") else ""
-    if claim["verdict"] == "undecided":
-        return f"it is not known whether the mean of {new} is {same or than + more}{where(header)}; {sure.partition('; ')[2]}"
-    more = more if claim["exact"] or passed else ""
-    if same:
-        same = f"is {same}" if passed else f"differs from that of {old}{more}"
-        return f"the mean of {new} {same}{where(header)}; {sure}"
-    return f"the mean of {new} is {'not ' * passed}{than}{more}{where(header)}; {sure}"
-
-
-def challenge_sentence(header: Line, claim: Line) -> str:
-    """The claim of a challenge in words."""
-    old, new = (quoted(header["labels"], [arm]) for arm in (0, 1))
-    promoted, at = claim["verdict"] == "promoted", header["level"]
-    sure = surely(header, claim | {"delta": at if promoted else header["delta"]})
-    than = f"{'smaller' if header['minimise'] else 'larger'} than that of {old}"
-    more = f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
-    if claim["verdict"] == "undecided":
-        return f"it is not known whether the mean of {new} is {than}{where(header)}; {sure.partition('; ')[2]}"
-    if promoted:
-        return f"the mean of {new} is {than}{where(header)}; {sure}; level of challenge {header['number']}: {at!r}"
-    more += ", up to 1e-9 of the range" * claim["exact"]
-    return f"the mean of {new} is not {than}{where(header)}{more}; {sure}"
+    at = (header.get("level") or header["delta"]) if verdict in ("pass", "promoted") else header["delta"]
+    sure, on = surely(header, claim | {"delta": at}), where(header)
+    than = f"{'smaller' if header['minimise'] is challenge else 'larger'} than that of {old}"
+    more = f" by more than {epsilon!r}" if epsilon else ""
+    same = f"within {epsilon!r} of that of {old}" if header.get("equivalent") else ""
+    if verdict == "undecided":
+        asked = same or than + more * (not challenge)
+        return f"it is not known whether the mean of {new} is {asked}{on}; {sure.partition('; ')[2]}"
+    if verdict == "promoted":
+        found = f"is {than}{on}; {sure}; level of challenge {header['number']}: {at!r}"
+    elif challenge:
+        found = f"is not {than}{on}{more}{', up to 1e-9 of the range' * claim['exact']}; {sure}"
+    elif verdict == "pass":
+        found = f"is {same or 'not ' + than + more}{on}; {sure}"
+    else:
+        than = f"differs from that of {old}" if same else f"is {than}"
+        found = f"{than}{more * claim['exact']}{on}; {sure}"
+    return f"the mean of {new} {found}"
 
 
 def duels_sentence(header: Line, claim: Line) -> str:
@@ -211,8 +203,8 @@ def duels_sentence(header: Line, claim: Line) -> str:
     return f"{said}; wrong with probability at most {header['delta']!r}"
 
 
-SENTENCES = {"race-cheapest": cheapest_sentence, "wager-cheapest": cheapest_sentence, "gate": gate_sentence}
-SENTENCES |= {"champion": challenge_sentence, "duels": duels_sentence}
+SENTENCES = {"race-cheapest": cheapest_sentence, "wager-cheapest": cheapest_sentence, "duels": duels_sentence}
+SENTENCES |= {"gate": two_sentence, "champion": two_sentence}
 
 
 def sentence(header: Line, claim: Line) -> str:
@@ -1007,13 +999,14 @@ class Cheapest(Items):
 class Two(Items):
     """The mean difference of a second arm from a first, whose scores may be known in advance."""
 
-    def __init__(self, header: Line, known: dict[int, float], more: list[list[float]], share: float) -> None:
+    def __init__(self, header: Line, beforehand: dict[int, float], more: list[list[float]], share: float) -> None:
         super().__init__(header)
         require(self.n == 2, "two arms are compared")
-        self.beforehand, self.more, self.share = known, more, share if known else 1.0
+        self.beforehand, self.more, self.share = beforehand, more, share
+        self.known: dict[int, int] = {}  # differences on items that do not come next: they count for what is certain
         self.level = float(header.get("level") or header["delta"])
-        fits = all(0 <= item < self.total and self.low <= score <= self.high for item, score in known.items())
-        fits = fits and (not known or (self.finite and len(more) == self.total)) and len({*map(len, more)}) < 2
+        fits = all(0 <= item < self.total and self.low <= x <= self.high for item, x in beforehand.items())
+        fits = fits and (not beforehand or (self.finite and len(more) == self.total)) and len({*map(len, more)}) < 2
         require(fits and 0 < self.level <= header["delta"], "known scores, features or the level do not fit the list")
         Work.spend(40 * self.total * max(map(len, more), default=0))
 
@@ -1041,19 +1034,35 @@ class Two(Items):
         won = bets_above(pairs, self.total * self.finite, level, 0.98, level < 0, expected, self.share)
         return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())
 
-    def certain(self, known: dict[int, int]) -> tuple[float, float]:
-        """The least and the largest mean difference, whatever the missing scores are; `known` has items that do not count."""
-        missing, seen = self.total - self.t - len(known), self.exact[1] - self.exact[0] + sum(known.values())
+    def certain(self) -> tuple[float, float]:
+        """The least and the largest mean difference, whatever the missing scores are."""
+        known = self.known.values()
+        missing, seen = self.total - self.t - len(known), self.exact[1] - self.exact[0] + sum(known)
         low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
         return (low, high) if self.finite else (-1.0, 1.0)
 
-    def found(self, claimed: bool, after: float | None, low: float, high: float) -> list[str]:
-        """What was found, in words."""
-        said = "bets do not suffice for a verdict" if after is None else f"bets suffice after {after} items"
-        said, width = said if claimed else "no verdict is claimed", self.high - self.low
+    def asked(self, verdict: str, low: float, high: float) -> "Asked | None":
+        """What a verdict needs, given the least and the largest mean difference; None where none is claimed."""
+        raise NotImplementedError
+
+    def conclude(self, line: Line) -> list[str]:
+        """Check what the file concludes; what was checked, in words."""
+        verdict, (low, high), width = line["claim"]["verdict"], self.certain(), self.high - self.low
+        claims, every, exact, holds = self.asked(verdict, low, high) or ([], False, False, verdict == "undecided")
+        reached = [bet for bet in (self.refuted(*claim) for claim in claims) if bet]
+        reached = reached if len(reached) == len(claims) or not every else []
+        require(exact or holds or reached != [], "the evidence does not suffice for the verdict")
+        self.agreed(line, exact, reached)
+        said = "no verdict is claimed" if not claims else "bets do not suffice for a verdict"
+        if reached:
+            said = f"bets suffice after {(max if every else min)(after for after, _ in reached)} items"
         by_scores = ", with predictions by scores known beforehand and earlier items" * bool(self.beforehand)
         by = f"by {low * width:.6g} to {high * width:.6g}"
         return self.checked(f"{said}{by_scores}; for certain, the mean of the second arm is better {by}")
+
+
+Asked = tuple[list[tuple[bool, float, float]], bool, bool, bool]
+"""Claims to refute, as `refuted` takes them; whether all of them; whether the verdict is certain, or holds without bets."""
 
 
 class Gate(Two):
@@ -1061,11 +1070,9 @@ class Gate(Two):
 
     def __init__(self, header: Line) -> None:
         baseline, predicts = header.get("baseline", []), header.get("predicted", False)
-        super().__init__(header, dict(enumerate(baseline)), header.get("features", []), 0.3)
-        self.share, self.same = 0.3 if predicts else 1.0, bool(header.get("equivalent"))
+        super().__init__(header, dict(enumerate(baseline)), header.get("features", []), 0.3 if predicts else 1.0)
         require(not baseline or (predicts and len(baseline) == self.total), "the baseline does not fit the list")
-        self.known: dict[int, int] = {}  # differences on items that do not come next: they count for what is certain
-        self.later = set[int]()
+        self.same, self.later = bool(header.get("equivalent")), set[int]()
 
     def ordered(self) -> list[int]:
         """The order of the items: as listed without a seed, otherwise shuffled, in version 1 after sorting by name."""
@@ -1085,24 +1092,18 @@ class Gate(Two):
         require(item in self.later and item not in self.known, f"item {item} is not on the list, or comes twice")
         self.known[item] = units(row[1]) - units(row[0])
 
-    def conclude(self, line: Line) -> list[str]:
-        """Check what the file concludes; what was checked, in words."""
-        claim, margin, delta = line["claim"], self.within, self.header["delta"]
-        passed, failed = (claim["verdict"] == verdict for verdict in ("pass", "fail"))
-        low, high = self.certain(self.known)
-        bets = [self.refuted(up, -margin, self.level) for up in (True, False)[: 1 + self.same]] if passed else []
-        if failed:
-            bets = [self.refuted(up, 0.0, delta / (1 + self.same)) for up in (False, True)[: 1 + self.same]]
-        reached, end = [bet for bet in bets if bet], margin + 8 * U
-        suffices = len(reached) == len(bets) if passed else bool(reached)
-        exact = (passed and low >= -end and (high <= end or not self.same)) or (failed and high < -margin)
-        exact = exact or (failed and self.same and low > margin)
-        surely_not = failed and (high < -1e-9 or (self.same and low > 1e-9))
-        holds = claim["verdict"] == "undecided" or exact or suffices or surely_not
-        require(bool(holds), "the evidence does not suffice for the verdict")
-        self.agreed(line, exact, reached if suffices else [])
-        after = (max if passed else min)(bet[0] for bet in reached) if suffices and reached else None
-        return self.found(passed or failed, after, low, high)
+    def asked(self, verdict: str, low: float, high: float) -> Asked | None:
+        """To pass, every claim must be refuted; to fail, any."""
+        margin, same = self.within, self.same
+        if verdict == "pass":
+            end = margin + 8 * U
+            claims = [(up, -margin, self.level) for up in (True, False)[: 1 + same]]
+            return claims, True, low >= -end and (high <= end or not same), False
+        if verdict == "fail":
+            claims = [(up, 0.0, self.header["delta"] / (1 + same)) for up in (False, True)[: 1 + same]]
+            exact, holds = (high < -end or (same and low > end) for end in (margin, 1e-9))
+            return claims, False, exact, holds
+        return None
 
 
 class Challenge(Two):
@@ -1111,8 +1112,9 @@ class Challenge(Two):
     def __init__(self, header: Line) -> None:
         pairs = header["known"]
         require(all(len(pair) == 2 for pair in pairs), "a known score is not an item and a score")
-        super().__init__(header, {int(item): score for item, score in pairs}, [[] for _ in header["items"]], 0.3)
-        require([*map(list, self.beforehand.items())] == pairs, "an item is known twice, or is not a whole number")
+        beforehand = {int(item): score for item, score in pairs}
+        super().__init__(header, beforehand, [[] for _ in header["items"]], 0.3 if pairs else 1.0)
+        require([*map(list, beforehand.items())] == pairs, "an item is known twice, or is not a whole number")
         number = header["number"]
         require(self.finite and number > 0, "a challenge is on a list of items, and numbered from 1")
         gamma = 1 / (2.11 * (number + 1) * math.log(number + 1) ** 2)
@@ -1126,18 +1128,12 @@ class Challenge(Two):
         require(re.fullmatch("[0-9a-f]{32}", seed) is not None, "the seed is not a key of 32 hexadecimal digits")
         return self.drawn(bytes.fromhex(seed))
 
-    def conclude(self, line: Line) -> list[str]:
-        """Check what the file concludes; what was checked, in words."""
-        claim, worth = line["claim"], self.within
-        promoted, rejected = (claim["verdict"] == verdict for verdict in ("promoted", "rejected"))
-        low, high = self.certain({})
-        bet = self.refuted(True, 0.0, self.level) if promoted else list[float]()
-        bet = self.refuted(False, -worth, self.header["delta"]) if rejected else bet
-        exact = (promoted and low > 0) or (rejected and high <= worth + 1e-9)
-        holds = claim["verdict"] == "undecided" or exact or bet != []
-        require(holds, "the evidence does not suffice for the verdict")
-        self.agreed(line, exact, [bet] if bet else [])
-        return self.found(promoted or rejected, bet[0] if bet else None, low, high)
+    def asked(self, verdict: str, low: float, high: float) -> Asked | None:
+        """To be promoted, it must not be as bad as the champion; to be rejected, not better by more than ε."""
+        promoted, rejected = [(True, 0.0, self.level)], [(False, -self.within, self.header["delta"])]
+        if verdict == "promoted":
+            return promoted, True, low > 0, False
+        return (rejected, True, high <= self.within + 1e-9, False) if verdict == "rejected" else None
 
 
 # Duels (docs/questions/duels.md): wealth is in nats, and compared with a tolerance of `NEAR`.
