@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 Verdict = Literal["pass", "fail", "undecided"]
 NEXT = 10
 """Cells to evaluate next in JSON."""
+SAME = (
+    "verdict", "exact", "difference", "interval", "means", "margin", "equivalent", "delta", "level", "bounds", "minimise",
+    "target", "items", "items_counted", "decided_after", "seed", "notes",
+)  # fmt: skip
+"""What JSON has as it is."""
 
 
 class Flips(NamedTuple):
@@ -117,12 +122,9 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """The gate as plain data, for JSON."""
-        same = (
-            "verdict", "exact", "difference", "interval", "means", "margin", "equivalent", "delta", "level", "bounds", "minimise",
-            "target", "items", "items_counted", "decided_after", "seed", "notes",
-        )  # fmt: skip
-        values = {name: getattr(self, name) for name in same}
-        data: dict[str, Any] = {name: [*v] if isinstance(v, tuple) else v for name, v in values.items()}
+        data: dict[str, Any] = {
+            name: [*value] if isinstance(value, tuple) else value for name in SAME for value in [getattr(self, name)]
+        }
         data |= {
             "baseline": self.names[0],
             "candidate": self.names[1],
@@ -130,24 +132,19 @@ class Gate:
             "flips": None if self.flips is None else {k: len(v) for k, v in self.flips._asdict().items()},
             "text": line(self),
         }
-        if self.population is not None:  # of a complete list
-            other = {
-                "verdict": self.population.verdict,
-                "interval": [*self.population.interval],
-                "text": beside(self)[0],
-            }
-            data |= {"needed": self.needed, "needed_verdict": self.needed_verdict, "population": other}
+        other = self.population
+        if other is not None:  # of a complete list
+            told = {"verdict": other.verdict, "interval": [*other.interval], "text": beside(self)[0]}
+            data |= {"needed": self.needed, "needed_verdict": self.needed_verdict, "population": told}
         return data
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
         """Write the verdict and all its evidence to a file for ``surest-verify``, and return the hash of the decision."""
-        known: str = import_module("surest.decision.two").decision_of_gate(self).write(path)
-        return known
+        return str(import_module("surest.decision.two").decision_of_gate(self).write(path))
 
     def _repr_html_(self) -> str:
         """The verdict and its facts for a notebook."""
-        shown: str = import_module("surest.report.notebook").gate_fragment(self)
-        return shown
+        return str(import_module("surest.report.notebook").gate_fragment(self))
 
     def to_markdown(self) -> str:
         """A summary for a pull request or a build's page."""
@@ -161,19 +158,21 @@ def line(gate: Gate) -> str:
     """The verdict and its numbers in one line, for a log."""
     lost, gained = map(len, gate.flips or ((), ()))
     flipped = "" if gate.flips is None else f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right."
-    return f"{gate.verdict.upper()}: {claim(gate)}. {measured(gate)}.{flipped}"
+    return f"{gate.verdict.upper()}: {claim(gate)}. {_measured(gate)}.{flipped}"
 
 
 def claim(gate: Gate, where: str | None = None) -> str:
     """What is certified and how surely, or what is not known yet; `where` replaces what it is about."""
     baseline, candidate = gate.names
-    where = _where(gate) if where is None else where
+    if where is None:
+        only = "the only item" if gate.items == 1 else f"the {count(gate.items or 0)} items"
+        where = " on further items like these" if gate.items is None else f" on {only} of the list"
     by = f" by more than {gate.margin:g}" if gate.margin > 0 else ""
-    passed, failed = f"is not worse than {baseline}{by}", f"is worse than {baseline}{by if gate.exact else ''}"
-    open_ = f"is worse than {baseline}{by}"
+    worse, sure_by = f"is worse than {baseline}", by if gate.exact else ""
+    passed, failed, open_ = f"is not worse than {baseline}{by}", worse + sure_by, worse + by
     if gate.equivalent:
         passed = open_ = f"is the same as {baseline} within ±{gate.margin:g}"
-        failed = f"differs from {baseline}{by if gate.exact else ''}"
+        failed = f"differs from {baseline}{sure_by}"
     if gate.verdict == "undecided":
         return f"not known yet whether {candidate} {open_}{where}"
     level = gate.level if gate.passed and gate.level is not None else gate.delta
@@ -188,45 +187,33 @@ def beside(gate: Gate) -> list[str]:
     low, high = _ends(gate.population)
     bounds = f"The difference there is at least {low} and at most {high} ({percent(1 - gate.delta)} each)."
     lines = [f"On further items like these {claim(gate.population, where='')}. {bounds}"]
-    if gate.needed is not None:
-        lines.append(_needed(gate, f"{count(gate.needed)} of these {count(gate.items_counted)} items"))
-    return lines
-
-
-def _needed(gate: Gate, after: str) -> str:
-    if gate.needed_verdict == gate.verdict:
-        return f"surest would have needed {after}."
+    if gate.needed is None:
+        return lines
+    after = f"{count(gate.needed)} of these {count(gate.items_counted)} items"
     worse = gate.difference > 0 if gate.minimise else gate.difference < 0
+    if gate.needed_verdict == gate.verdict:
+        return [*lines, f"surest would have needed {after}."]
     if gate.needed_verdict == "fail" and (worse or gate.equivalent):
         how = "differs" if gate.equivalent else "is worse"
         both = f"Of a candidate that {how} by no more than the margin both verdicts are right."
-        return f"surest would have said FAIL after {after}. {both}"
+        return [*lines, f"surest would have said FAIL after {after}. {both}"]
     often = f"which happens with probability at most {gate.delta:g}"
-    return f"surest would have ended after {after} with a wrong verdict, {often}."
+    return [*lines, f"surest would have ended after {after} with a wrong verdict, {often}."]
 
 
-def _where(gate: Gate) -> str:
-    if gate.items is None:
-        return " on further items like these"
-    return f" on the {count(gate.items)} items of the list" if gate.items != 1 else " on the only item of the list"
-
-
-def measured(gate: Gate) -> str:
+def _measured(gate: Gate) -> str:
     """The difference, how sure its bounds are, and how many items it comes from."""
     if gate.items_counted == 0:
         return "No item has counted yet"
     if gate.items_counted == gate.items:
         return f"Difference {_signed(gate, gate.difference)}, all items seen"
-    low, high = _ends(gate)
-    bounds = f"at least {low} and at most {high} on all items ({percent(1 - gate.delta)} each)"
-    if gate.items is None:
-        bounds = bounds.replace("on all items", "on further items")
+    (low, high), on = _ends(gate), "further" if gate.items is None else "all"
+    bounds = f"at least {low} and at most {high} on {on} items ({percent(1 - gate.delta)} each)"
     return f"Difference {_signed(gate, gate.difference)} so far, after {_counted(gate)} items; {bounds}"
 
 
 def _counted(gate: Gate) -> str:
-    of = f" of {count(gate.items)}" if gate.items is not None else ""
-    return count(gate.items_counted) + of
+    return count(gate.items_counted) + ("" if gate.items is None else f" of {count(gate.items)}")
 
 
 def _signed(gate: Gate, value: float) -> str:
@@ -242,23 +229,18 @@ def _ends(gate: Gate) -> tuple[str, str]:
 
 def facts(gate: Gate) -> list[tuple[str, str, str]]:
     """The numbers behind a verdict: a name, what it is, and its value."""
-    places = decimals(*gate.bounds)
-    rows = [
-        ("baseline", gate.names[0], f"{gate.means[0]:.{places}f}"),
-        ("candidate", gate.names[1], f"{gate.means[1]:.{places}f}"),
-        ("difference", "candidate − baseline, so far", _signed(gate, gate.difference)),
-        ("interval", f"each end wrong with probability at most {gate.delta:g}", " to ".join(_ends(gate))),
-        ("within", "what counts as the same", f"±{gate.margin:g}")
-        if gate.equivalent
-        else ("margin", "how much worse is allowed", f"{gate.margin:g}"),
-        ("items", "that count so far", _counted(gate)),
-    ]
-    if gate.items_counted == 0:
-        rows = rows[4:]
-    elif gate.items_counted == gate.items:
-        del rows[3]
-        rows[2] = ("difference", "candidate − baseline", rows[2][2])
-    if gate.population is None and gate.decided_after is not None and gate.decided_after < gate.items_counted:
+    places, seen, rows = decimals(*gate.bounds), gate.items_counted, list[tuple[str, str, str]]()
+    if seen:
+        roles = zip(("baseline", "candidate"), gate.names, gate.means, strict=True)
+        rows = [(role, name, f"{mean:.{places}f}") for role, name, mean in roles]
+        so_far = "" if seen == gate.items else ", so far"
+        rows.append(("difference", f"candidate − baseline{so_far}", _signed(gate, gate.difference)))
+    if 0 < seen != gate.items:
+        rows.append(("interval", f"each end wrong with probability at most {gate.delta:g}", " to ".join(_ends(gate))))
+    same, worse = ("within", "what counts as the same", "±"), ("margin", "how much worse is allowed", "")
+    name, what, sign = same if gate.equivalent else worse
+    rows += [(name, what, f"{sign}{gate.margin:g}"), ("items", "that count so far", _counted(gate))]
+    if gate.population is None and gate.decided_after is not None and gate.decided_after < seen:
         rows.append(("items needed", "by the same rule, in a random order", count(gate.decided_after)))
     if gate.flips is not None:
         rows.append(("flips", "right → wrong, wrong → right", " and ".join(count(len(side)) for side in gate.flips)))
