@@ -10,7 +10,7 @@ from rich.console import Console
 import surest
 from surest.arms.finite import bernoulli
 from surest.result.data import Result
-from surest.result.words import at_most
+from surest.text import at_most
 
 
 @pytest.fixture(scope="module")

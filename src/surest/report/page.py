@@ -149,17 +149,20 @@ def health(report: Report) -> list[str]:
 def settings_rows(report: Report) -> list[tuple[str, str]]:
     """The settings, as names and values."""
     result, share = report.result, "share of wrong ones among the arms declared above, in expectation"
+    allowed = share if result.problem.error == "fdr" else "probability of a wrong answer"
+    below, top, bar = "above" if result.minimise else "below", result.problem.question.top, result.problem.above
+    best = f"{below} {'the best' if top == 1 else f'the {ordinal(top)} best'} an answer may be"
+    low, high, epsilon = (repr(value).removesuffix(".0") for value in (*result.bounds, result.epsilon))
     rows = [
         ("algorithm", f"{result.algorithm} ({result.standing})"),
-        (
-            f"δ, allowed {share if result.problem.error == 'fdr' else 'probability of a wrong answer'}",
-            f"{result.delta!r}",
-        ),
-        *([] if result.problem.control is not None else [(_epsilon_words(result), _number(result.epsilon))]),
-        ("costs" if result.minimise else "rewards", f"from {_number(result.bounds[0])} to {_number(result.bounds[1])}"),
-        ("seed", "none" if result.seed is None else str(result.seed)),
+        (f"δ, allowed {allowed}", f"{result.delta!r}"),
+        ("ε, how far " + (best if bar is None else "from the bar either verdict is right"), epsilon),
+        ("costs" if result.minimise else "rewards", f"from {low} to {high}"),
+        ("seed", str(result.seed)),
         ("arms", f"{len(result.labels):,}"),
     ]
+    if result.problem.control is not None:  # its margin stands in place of ε
+        del rows[2]
     named = ("algorithm", "delta", "epsilon", "bounds", "minimise", "seed", "note")
     said = {name: getattr(result.problem, name) for name in DEFAULTS if name not in named}
     unusual = {name: value for name, value in said.items() if value != DEFAULTS[name]}
@@ -174,37 +177,22 @@ def _setting(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _number(value: float) -> str:
-    return repr(value).removesuffix(".0")
-
-
-def _epsilon_words(result: Result) -> str:
-    if result.problem.above is not None:
-        return "ε, how far from the bar either verdict is right"
-    best = "the best" if result.problem.question.top == 1 else f"the {ordinal(result.problem.question.top)} best"
-    return f"ε, how far {'above' if result.minimise else 'below'} {best} an answer may be"
-
-
 def reproduction(report: Report) -> list[tuple[str, str]]:
     """Commands by their purpose; the call in Python if no command made the result."""
     if report.commands:
         return list(report.commands.items())
-    result = report.result
-    asked = {name: getattr(result.problem, name) for name in ASKED}
-    more = [f"{name}={value!r}, " for name, value in asked.items() if value != DEFAULTS[name]]
+    result, problem = report.result, report.result.problem
+    said = {name: getattr(problem, name) for name in ASKED if getattr(problem, name) != DEFAULTS[name]}
+    level: dict[str, Any] = {"delta": result.delta, "epsilon": result.epsilon}
     if result.duels is not None:
-        more += [f"{name}={value!r}, " for name, value in result.problem.options.items() if name in ("strict", "rank")]
-        level = f"delta={result.delta!r}, epsilon={result.epsilon!r}"
-        call = f"surest.duel(arms, judge, {level}, {''.join(more)}seed={result.seed!r})"
+        call = "duel(arms, judge, "
+        said |= {name: value for name, value in problem.options.items() if name in ("strict", "rank")}
     else:
-        call = (
-            f"surest.{'identify(arms' if result.listed is None else 'evaluate(arms, items'}, {result.delta!r}, "
-            f"epsilon={result.epsilon!r}, algorithm={result.algorithm!r}, bounds={result.bounds!r}, {''.join(more)}"
-            f"seed={result.seed!r})"
-        )
-    return [
-        ("No command made this result. In Python, with the same arms, and the same budget and options, if any", call)
-    ]
+        level |= {"algorithm": result.algorithm, "bounds": result.bounds}
+        call = "identify(arms, " if result.listed is None else "evaluate(arms, items, "
+    settings = ", ".join(f"{name}={value!r}" for name, value in {**level, **said, "seed": result.seed}.items())
+    why = "No command made this result. In Python, with the same arms, and the same budget and options, if any"
+    return [(why, f"surest.{call}{settings})")]
 
 
 def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], int]:
