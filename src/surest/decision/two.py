@@ -76,23 +76,22 @@ def decision_of_gate(gate: Gate) -> Chain:
     >>> len(chain.lines), chain.lines[1][-43:]
     (93, b'"item":59,"arms":[0,1],"values":[1.0,1.0]}\\n')
     """
-    items = _items(gate)
-    places = gate.places or range(len(items))
+    names, places = checked_names([name for name, *_ in gate.scores], "items"), gate.places or range(len(gate.scores))
+    level, unnamed = gate.delta if gate.level is None else gate.level, range(len(names), gate.items or 0)
+
+    def listed(values: Sequence[Any]) -> list[Any]:
+        """Values in the order of the list, given in the order in which items count."""
+        return [value for _, value in sorted(zip(places, values, strict=True))]
+
+    items = [*listed(names), *(f"(item {k + 1})" for k in unnamed if not gate.places)]
     asked = gate.delta, gate.margin, gate.bounds, gate.minimise
     header = first_line(
         "gate", checked_names(gate.names, "arms"), asked, gate.seed or "", items=items, target=gate.target
-    )
-    known: dict[str, list[Any]] = {
-        "baseline": [row[1] for row in gate.scores] if gate.features else [],
-        "features": [*map(list, gate.features)],
-    }
-    header |= {
-        "version": GATE_VERSION,
-        "predicted": gate.share < 1,
-        "equivalent": gate.equivalent,
-        "level": _level(gate),
-    }
-    chain = Chain(header | {name: _as_listed(gate, values) for name, values in known.items()})
+    ) | {"version": GATE_VERSION, "predicted": gate.share < 1, "equivalent": gate.equivalent, "level": level}
+    known = bool(gate.features)
+    header["baseline"] = listed([row[1] for row in gate.scores]) if known else []
+    header["features"] = listed([*map(list, gate.features)]) if known else []
+    chain = Chain(header)
     happened: dict[str, Counter[tuple[str, int]]] = {}
     for what, arm, name in gate.events:
         happened.setdefault(name, Counter())[what, arm] += 1
@@ -102,28 +101,10 @@ def decision_of_gate(gate: Gate) -> Chain:
             kind = "scores" if k < gate.items_counted else "known"
             chain.add(kind, item=places[k], arms=[0, 1], values=[baseline, candidate])
     events = dict(sorted(Counter(what for what, *_ in gate.events).items()))
-    return _concluded(chain, gate.verdict, gate.exact, events, gate.items_counted, _decided(gate))
+    return _concluded(chain, gate.verdict, gate.exact, events, gate.items_counted, _decided(gate, level))
 
 
-def _level(gate: Gate) -> float:
-    """The error level at which it passes."""
-    return gate.delta if gate.level is None else gate.level
-
-
-def _items(gate: Gate) -> list[str]:
-    """The items, in the order of the list."""
-    names = checked_names([name for name, *_ in gate.scores], "items")
-    if gate.places:
-        return [name for _, name in sorted(zip(gate.places, names, strict=True))]
-    return names + [f"(item {k + 1})" for k in range(len(names), gate.items or 0)]
-
-
-def _as_listed(gate: Gate, values: list[Any]) -> list[Any]:
-    """Values in the order of the list, given in the order in which items count."""
-    return [value for _, value in sorted(zip(gate.places or range(len(values)), values, strict=bool(values)))]
-
-
-def _decided(gate: Gate) -> list[list[float]]:
+def _decided(gate: Gate, level: float) -> list[list[float]]:
     """The items after which bets reached what the verdict needs, and their evidence in nats; empty if they did not."""
     if gate.verdict == "undecided":
         return []
@@ -133,7 +114,7 @@ def _decided(gate: Gate) -> list[list[float]]:
     apart, told = np.diff(scores[: gate.items_counted], axis=1)[:, 0], UNKNOWN
     if gate.features:
         told = Predictions(scores[:, 0], np.array(gate.features).reshape(len(scores), -1)).extend(apart)
-    bets = [(1, -margin, _level(gate)), (-1, -margin, _level(gate))]
+    bets = [(1, -margin, level), (-1, -margin, level)]
     if gate.failed:
         bets = [(-1, 0.0, gate.delta / (1 + same)), (1, 0.0, gate.delta / 2)]
     found = []
