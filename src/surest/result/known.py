@@ -55,48 +55,33 @@ def ranges(problem: Problem, values: FloatArray) -> tuple[FloatArray, FloatArray
 
 def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArray) -> Certain:
     """The answer to a question from bounds of all means; exact if the bounds are the means."""
-    asked, n = problem.question, len(means)
-    sign, slack = (-1.0 if problem.minimise else 1.0), TOLERANCE_ON_LISTS * problem.scale.width
+    asked, n, sign = problem.question, len(means), -1.0 if problem.minimise else 1.0
+    slack = TOLERANCE_ON_LISTS * problem.scale.width
     least, most = (low, high) if sign > 0 else (-high, -low)
     if asked.each_arm:
-        verdicts = _of_each(problem, sign, least, most, slack)
-        open_ = np.flatnonzero(verdicts == 0)
+        bar = sign * float(problem.above or 0.0)
+        above, below = least >= bar - slack, most < bar - slack
+        if (control := asked.reference) is not None:
+            above, below = least > most[control] + slack, most <= least[control] + problem.margin + slack
+        verdicts = np.where(above, 1, np.where(below, -1, 0))
+        if control is not None:
+            verdicts[control] = 0
         named = tuple(np.flatnonzero(verdicts == 1).tolist())
-        return Certain(named, named, tuple(verdicts.tolist()), len(open_) == n - asked.judged(n))
+        return Certain(named, named, tuple(verdicts.tolist()), np.count_nonzero(verdicts) == asked.judged(n))
     if asked.kind == "cheapest":
-        return _cheapest(problem, least, most, slack)
+        near = float(problem.cheapest or 0.0)
+        by_price = np.argsort(asked.prices, kind="stable").tolist()
+        first, *others = [arm for arm in by_price if most[arm] >= least.max() - near - slack]
+        sure = bool((least == most).all())
+        sure = sure or all(least[first] >= np.delete(most, first) - near - problem.slack - slack)
+        return Certain((first,), (first,) if sure else tuple(sorted([first, *others])), None, sure)
     m = asked.top
     worse = np.array([(least > end + slack).sum() for end in most])  # how many are better for certain
     possible = tuple(np.flatnonzero(worse < m).tolist())
     order = np.argsort(-np.nan_to_num(sign * means, nan=-np.inf), kind="stable")
-    first = [int(arm) for arm in order if arm in possible][:m]
+    best = [int(arm) for arm in order if arm in possible][:m]
     settled = len(possible) == m or bool((high[list(possible)] == low[list(possible)]).all())
-    return Certain(tuple(first), possible, None, settled and len(first) == m and n > 0)
-
-
-def _cheapest(problem: Problem, least: FloatArray, most: FloatArray, tolerance: float) -> Certain:
-    near, slack = float(problem.cheapest or 0.0), problem.slack
-    left = [
-        arm
-        for arm in np.argsort(problem.question.prices, kind="stable").tolist()
-        if most[arm] >= least.max() - near - tolerance
-    ]
-    exact = bool((least == most).all())
-    sure = exact or all(least[left[0]] >= np.delete(most, left[0]) - near - slack - tolerance)
-    return Certain((left[0],), (left[0],) if sure else tuple(sorted(left)), None, sure)
-
-
-def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray, slack: float) -> Any:
-    """The verdict on each arm, compared with a bar or a control: 1, −1, or 0 if it is open."""
-    asked = problem.question
-    if asked.reference is None:
-        bar = sign * float(problem.above or 0.0)
-        return np.where(least >= bar - slack, 1, np.where(most < bar - slack, -1, 0))
-    control = asked.reference
-    not_better = most <= least[control] + problem.margin + slack
-    verdicts = np.where(least > most[control] + slack, 1, np.where(not_better, -1, 0))
-    verdicts[control] = 0
-    return verdicts
+    return Certain(tuple(best), possible, None, settled and len(best) == m and n > 0)
 
 
 def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
