@@ -206,7 +206,7 @@ def test_who_beats_whom_is_drawn_in_the_order_found() -> None:
     picture = pictures_of(result)[0]
     drawn = picture.drawn
     assert (picture.heading, drawn.labels, drawn.chosen) == ("Who beats whom", labels, {labels[0]})
-    assert all(told for i, row in enumerate(drawn.cells) for j, (_, told) in enumerate(row) if i != j)
+    assert all(told for i, row in enumerate(drawn.cells) for j, (_, told, _) in enumerate(row) if i != j)
     assert drawn.cells[0][1].share > 0.5 > drawn.cells[1][0].share
     assert "3 of 3 pairs are told apart" in picture.note
     assert [text.get_text().split()[0] for text in result.plot().get_yticklabels()] == labels

@@ -216,7 +216,8 @@ def test_evidence_over_time_is_kept_when_asked(how: str) -> None:
         result = evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, history=True, **kept)
     assert result.history[-1].pulls == result.pulls
     assert result.history[-1].evidence >= result.history[-1].threshold
-    assert (result.plot("evidence").get_xlabel(), evaluate(CELLS, seed=3).history) == ("evaluations", ())
+    assert result.plot("evidence").get_xlabel().startswith("evaluations")
+    assert evaluate(CELLS, seed=3).history == ()
 
 
 def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:

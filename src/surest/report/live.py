@@ -17,26 +17,24 @@ from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.report.terminal import EVERY, TICKS, View
 from surest.result.data import Result
-from surest.result.duels import score_text, wins_of
+from surest.result.duels import wins_of
 from surest.search.watching import Looks
 from surest.text import count, decimals, seconds_words, shortened, visible
 
 
 def wins_table(result: Result) -> Table:
     """Who beats whom, in the order found: wins warm, losses cold, certified ones bold."""
-    labels, cells = wins_of(result)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     table.add_column("score of", no_wrap=True)
+    labels, cells = wins_of(result)
     for place in range(len(labels)):
         table.add_column(str(place + 1), justify="right", no_wrap=True)
-    for i, (label, row) in enumerate(zip(labels, cells, strict=True)):
+    for place, (label, row) in enumerate(zip(labels, cells, strict=True), 1):
         shown = []
-        for j, (score, certain) in enumerate(row):
-            style = "dim" if score in (None, 0.5) else "yellow" if score is not None and score > 0.5 else "blue"
-            shown.append(
-                Text("" if i == j else score_text(score), f"bold {style}" if certain and style != "dim" else style)
-            )
-        table.add_row(Text(f"{i + 1} {shortened(label, 24)}"), *shown)
+        for one in row:
+            style = "dim" if one.share in (None, 0.5) else "yellow" if (one.share or 0.0) > 0.5 else "blue"
+            shown.append(Text(one.text, f"bold {style}" if one.certain and style != "dim" else style))
+        table.add_row(Text(f"{place} {shortened(label, 24)}"), *shown)
     return table
 
 

@@ -16,7 +16,7 @@ from surest.core.problem import DEFAULTS
 from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text, share_of, share_text
 from surest.result.data import Result
-from surest.result.duels import wins_note, wins_rows
+from surest.result.duels import wins_note, wins_of
 from surest.result.leads import leads_of, overlap_note
 from surest.result.questions import leading, question
 from surest.result.words import after_verdict, verdict
@@ -212,12 +212,13 @@ def to_markdown(report: Report) -> str:
     result, history = report.result, report.result.history
     leads, number = leads_of(result) if result.certified else None, result.arms.interval
     step = max(math.ceil(len(history) / POINTS), 1)
+    wins = [] if result.duels is None else zip(*wins_of(result), strict=True)
     page = pictures.rendered(
         "report.md",
         **_contents(report),
         leads=leads,
         lead_rows=[(result.labels[i], number(low, high)) for i, low, high in leads.rows[:MOST]] if leads else [],
-        wins=wins_rows(result) if result.duels is not None else [],
+        wins=[[f"{i} {label}", *(one.text for one in row)] for i, (label, row) in enumerate(wins, 1)],
         wins_note=wins_note(result) if result.duels is not None else "",
         overlap=overlap_note(result),
         evaluated=evaluated(result),

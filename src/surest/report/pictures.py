@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from surest.core.protocol import Point
 from surest.result.data import Result
-from surest.result.duels import Score, score_text, wins_note, wins_of
+from surest.result.duels import Score, wins_note, wins_of
 from surest.result.leads import leads_of, overlap_note
 from surest.result.questions import names
 from surest.result.words import KNOWN
@@ -321,7 +321,7 @@ TEMPLATES = Environment(
 TEMPLATES.filters["shown"] = lambda text: visible(text)
 """Labels of users: templates escape them, and invisible characters are marked."""
 TEMPLATES.filters["short"] = lambda label, bold: shortened(label, LONGEST - 2 * bold)
-TEMPLATES.filters |= {"score": score_text, "markdown": in_markdown, "fenced": fenced}
+TEMPLATES.filters |= {"markdown": in_markdown, "fenced": fenced}
 
 
 def rendered(template: str, **values: object) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from surest.errors import MissingPackageError, UsageError
 from surest.report.pictures import PICTURES, ArmPicture, Curve, HeatMap, Picture, pictures_of, tick_text
 from surest.result.data import PictureKind, Result
-from surest.result.duels import score_text
 from surest.text import shortened, visible
 from surest.writing import check_place, written
 
@@ -134,14 +133,11 @@ def _draw_arms(ax: "Axes", drawn: ArmPicture) -> None:
 
 def _draw_wins(ax: "Axes", drawn: HeatMap) -> None:
     """Scores in percent, wins warm, losses cold, certified ones bold."""
-    shares = [[np.nan if share is None or i == j else share for j, (share, _) in enumerate(row)]
-              for i, row in enumerate(drawn.cells)]  # fmt: skip
+    shares = [[np.nan if one.share is None else one.share for one in row] for row in drawn.cells]
     ax.imshow(shares, cmap="PuOr_r", vmin=-0.6, vmax=1.6)
     for i, row in enumerate(drawn.cells):
-        for j, (share, certain) in enumerate(row):
-            if i != j:
-                weight = "bold" if certain else "normal"
-                ax.text(j, i, score_text(share), ha="center", va="center", size=8, weight=weight)
+        for j, one in enumerate(row):
+            ax.text(j, i, one.text, ha="center", va="center", size=8, weight="bold" if one.certain else "normal")
     ax.set_yticks(range(len(shares)), [f"{_short_label(label)}  {i}" for i, label in enumerate(drawn.labels, 1)])
     ax.set_xticks(range(len(shares)), [str(i + 1) for i in range(len(shares))])
 

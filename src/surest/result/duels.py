@@ -1,8 +1,7 @@
 """The results of duels, and their words: who met whom, who won, and which groups are certain."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -83,35 +82,22 @@ def duels_verdict(result: "Result") -> str:
 
 def after_duels(result: "Result") -> list[str]:
     """What follows the verdict: the groups, the sides, the cost."""
-    duels = result.duels
+    duels, said, ranking, place = result.duels, list[str](), list[str](), 1
     assert duels is not None
-    said = []
-    if len(duels.groups) > 1:
-        said.append(f"Ranking: {ranking(result.labels, duels)}. All of it holds at {percent(1 - result.delta)}.")
+    for group in duels.groups:
+        last = place + len(group) - 1
+        places = f"{place}" if last == place else f"{place}–{last}"
+        ranking.append(f"{places} {', '.join(visible(result.labels[player]) for player in group)}")
+        place = last + 1
+    if len(ranking) > 1:
+        said.append(f"Ranking: {'; '.join(ranking)}. All of it holds at {percent(1 - result.delta)}.")
     if duels.first is not None:
         mean, low, high = duels.first
         side = f"The first side scores {mean:.2f} ({low:.2f} to {high:.2f})"
         biased = low > 0.5 or high < 0.5
         said.append(f"{side}: {'the judge favours a side' if biased else 'no bias of sides is seen'}.")
     seconds = "" if np.isnan(result.seconds) else f", {result.seconds:.2f} s"
-    said.append(f"It took {counted(result.pulls, 'duel')} in {counted(result.rounds, 'round')}{seconds}.")
-    return said
-
-
-def ranking(labels: Sequence[Any], duels: Duels) -> str:
-    """The groups, with their places.
-
-    >>> groups = Duels(np.zeros((3, 3), int), np.zeros((3, 3)), np.zeros((3, 3), bool), ((2,), (0, 1)), (2, 0, 1), 0, True, None)
-    >>> ranking(["a", "b", "c"], groups)
-    '1 c; 2–3 a, b'
-    """
-    said, place = [], 1
-    for group in duels.groups:
-        last = place + len(group) - 1
-        who = ", ".join(visible(labels[player]) for player in group)
-        said.append(f"{place if last == place else f'{place}–{last}'} {who}")
-        place = last + 1
-    return "; ".join(said)
+    return [*said, f"It took {counted(result.pulls, 'duel')} in {counted(result.rounds, 'round')}{seconds}."]
 
 
 SHOWN = 20
@@ -123,6 +109,8 @@ class Score(NamedTuple):
 
     share: float | None
     certain: bool
+    text: str
+    """In percent; a dot where they never met, nothing where both are the same."""
 
 
 def wins_of(result: "Result") -> tuple[list[str], list[list[Score]]]:
@@ -133,22 +121,10 @@ def wins_of(result: "Result") -> tuple[list[str], list[list[Score]]]:
 
     def score(a: int, b: int) -> Score:
         share = float(duels.score[a, b] / duels.games[a, b]) if duels.games[a, b] else None
-        return Score(share, bool(duels.beats[a, b] or duels.beats[b, a]))
+        text = "" if a == b else "·" if share is None else f"{100 * share:.0f}"
+        return Score(share, bool(duels.beats[a, b] or duels.beats[b, a]), text)
 
-    labels = [visible(result.labels[player]) for player in shown]
-    return labels, [[score(a, b) for b in shown] for a in shown]
-
-
-def wins_rows(result: "Result") -> list[list[str]]:
-    """The same as text: a row for each player, with its place and its scores in percent."""
-    labels, cells = wins_of(result)
-    scores = [["" if i == j else score_text(share) for j, (share, _) in enumerate(row)] for i, row in enumerate(cells)]
-    return [[f"{i + 1} {label}", *row] for i, (label, row) in enumerate(zip(labels, scores, strict=True))]
-
-
-def score_text(score: float | None) -> str:
-    """A score in percent; a dot where two never met."""
-    return "·" if score is None else f"{100 * score:.0f}"
+    return [visible(result.labels[player]) for player in shown], [[score(a, b) for b in shown] for a in shown]
 
 
 def wins_note(result: "Result") -> str:
