@@ -19,7 +19,7 @@ from surest import Session, identify
 from surest.algorithms import DOORS, MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.entry import YOURS, Goal, Standing, as_answer
 from surest.algorithms.paper.constants import Constants
-from surest.algorithms.paper.naive import naive_best_arm
+from surest.algorithms.paper.elimination import naive_best_arm
 from surest.algorithms.wager.wager import wager
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Answer, Pull, Statistic
@@ -57,7 +57,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_looking_up_a_name_imports_that_algorithm_only() -> None:
     loaded = loaded_by("import surest.algorithms as a; list(a.REGISTRY); a.lookup('naive-best-arm'); a.lookup('wager')")
-    assert "surest.algorithms.paper.naive" in loaded
+    assert "surest.algorithms.paper.identification" in loaded
     assert not loaded & {"scipy", "surest.lab.rivals.optimism", "surest.algorithms.wager.ledger"}
 
 

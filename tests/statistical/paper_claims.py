@@ -12,9 +12,8 @@ from unittest.mock import patch
 import numpy as np
 from scipy.stats import binom
 
-from surest.algorithms.paper import best_arm_est as best_arm_est_
-from surest.algorithms.paper import expected_time, group_elim, iter_elim, mean_est, naive, var_est, var_test
-from surest.algorithms.paper import vd_best_arm_id as vd
+from surest.algorithms.paper import elimination, estimates, identification
+from surest.algorithms.paper.constants import PRINTED
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Procedure
@@ -58,7 +57,7 @@ def true_probability(p: float, tau: float, delta: float, c: float) -> tuple[floa
 
     T is taken from the procedure's own request.
     """
-    request = next(var_test.var_test(np.array([0]), tau, delta, c))
+    request = next(estimates.var_test(np.array([0]), tau, delta, c))
     pairs = request.total // 2
     most = np.floor(2 * tau * pairs)  # true if more than so many pairs differ
     return binom.logsf(most, pairs, 2 * p * (1 - p)), binom.logcdf(most, pairs, 2 * p * (1 - p))
@@ -86,7 +85,7 @@ def check_var_test_frequencies() -> None:
     """2,000 arms are 2,000 runs: how often VarTest is true must fit the exact law, on both sides, with a small c."""
     for p, tau, delta, c in ((0.3, 1 / 4, 0.2, 1.0), (0.05, 1 / 16, 0.1, 2.0), (0.5, 1 / 4, 0.3, 2.0)):
         arms = bernoulli([p] * 2000)
-        above = simulate(var_test.var_test(np.arange(2000), tau, delta, c), arms.simulate(1)).value
+        above = simulate(estimates.var_test(np.arange(2000), tau, delta, c), arms.simulate(1)).value
         likely = np.exp(true_probability(p, tau, delta, c)[0])
         assert 0.02 < likely < 0.98, "or the test says little"
         assert 1e-3 < binom.cdf(above.sum(), 2000, likely) < 1 - 1e-3
@@ -127,7 +126,7 @@ def check_var_est(delta: float = 0.1, ell: float = 0.02) -> None:
     """Lemma 2.2's range and sample bounds, on 200 arms each of five variances."""
     variances = np.repeat([0.25, 0.12, 0.05, 0.03, 0.004], 200)
     arms = bernoulli([_p(v) for v in variances])
-    done = simulate(var_est.var_est(np.arange(1000), delta, ell), arms.simulate(2))
+    done = simulate(estimates.var_est(np.arange(1000), delta, ell), arms.simulate(2))
     estimate, pulls = done.value, done.pulls_per_arm
     assert (estimate > ell / 2).all()
     assert (pulls <= var_est_most(ell, delta)).all()  # (a): the last τ tested is above ℓ
@@ -138,7 +137,7 @@ def check_var_est(delta: float = 0.1, ell: float = 0.02) -> None:
 
 def check_mean_est_pulls(epsilon: float = 0.02, delta: float = 0.1) -> None:
     """σ² = 0.09 and 0.0099 are far from the thresholds, so VarEst finds 1/16 and ≤ ε: the pulls are known exactly."""
-    done = simulate(mean_est.mean_est(np.array([0, 1]), epsilon, delta), bernoulli([0.1, 0.01]).simulate(3))
+    done = simulate(estimates.mean_est(np.array([0, 1]), epsilon, delta), bernoulli([0.1, 0.01]).simulate(3))
     for arm, last, found in ((0, 4, 1 / 16), (1, 5, 1 / 64)):
         tests = sum(2 * ceil(80 * 2**r * log(2 * e / delta)) for r in range(1, last + 1))
         means = ceil((8 * found / epsilon**2 + 2 / (3 * epsilon)) * log(4 / delta))
@@ -156,7 +155,7 @@ def check_mean_est(epsilon: float = 0.03, delta: float = 0.1) -> None:
     """Lemma 2.3 on 150 arms each of four laws; Lemma 2.4 with c = 700, which is what its proof gives for δ ≤ 0.1."""
     laws = [([0, 1], [1, 1]), ([0, 1], [19, 1]), ([0.4, 0.5], [1, 1]), ([0, 0.3, 1], [5, 4, 1])]
     arms = finite_arms([law for law in laws for _ in range(150)])
-    done = simulate(mean_est.mean_est(np.arange(600), epsilon, delta), arms.simulate(4))
+    done = simulate(estimates.mean_est(np.arange(600), epsilon, delta), arms.simulate(4))
     off = np.abs(done.value - arms.means) > epsilon
     long = done.pulls_per_arm > mean_est_most(arms.variances, epsilon, delta)
     claim(int((off | long).sum()), 600, delta)
@@ -174,11 +173,11 @@ DELTA = 0.1
 def identifiers(epsilon: float, delta: float) -> dict[str, Start]:
     """Every algorithm that is δ-correct on an instance whose second gap exceeds ε."""
     return {
-        "NaiveBestArm": lambda S, rng: naive.naive_best_arm(S, delta),
-        "NaiveBestArmEst": lambda S, rng: naive.naive_best_arm_est(S, epsilon, delta, rng=rng),
-        "BestArmEst": lambda S, rng: best_arm_est_.best_arm_est(S, epsilon, delta, rng=rng),
-        "VD-BestArmId": lambda S, rng: vd.vd_best_arm_id(S, delta, rng=rng),
-        "VD-BestArmId*": lambda S, rng: expected_time.vd_best_arm_id_star(S, delta, rng=rng),
+        "NaiveBestArm": lambda S, rng: elimination.naive_best_arm(S, delta),
+        "NaiveBestArmEst": lambda S, rng: elimination.naive_best_arm_est(S, epsilon, delta, rng=rng),
+        "BestArmEst": lambda S, rng: elimination.best_arm_est(S, epsilon, delta, rng=rng),
+        "VD-BestArmId": lambda S, rng: identification.vd_best_arm_id(S, delta, rng=rng),
+        "VD-BestArmId*": lambda S, rng: identification.vd_best_arm_id_star(S, delta, rng=rng),
     }
 
 
@@ -248,7 +247,7 @@ def check_group_elim(runs: int = 70, epsilon: float = 0.03, delta: float = 0.1) 
     """Theorem 4.2 (a) to (d), and Lemma 4.5."""
     arms, buckets = MIXED, ceil(log2(2 / epsilon))
     failures = 0
-    done = runs_of(lambda S, _: group_elim.group_elim(S, epsilon, delta), arms, runs)
+    done = runs_of(lambda S, _: elimination.group_elim(S, epsilon, delta), arms, runs)
     for run in done:
         active, recycled = run.value
         assert len(np.unique(np.append(active, recycled))) == len(active) + len(recycled)
@@ -269,7 +268,7 @@ def check_buckets(runs: int = 250, epsilon: float = 0.03, delta: float = 0.1) ->
     arms, buckets = MIXED, ceil(log2(2 / epsilon))
     real = true_bucket(arms.variances, buckets)
     failures = 0
-    for run in runs_of(lambda S, _: var_est.var_est(S, delta / (2 * buckets**2), epsilon), arms, runs):
+    for run in runs_of(lambda S, _: estimates.var_est(S, delta / (2 * buckets**2), epsilon), arms, runs):
         found = 1 - np.log2(run.value).round().astype(int)
         assert found.min() >= 1
         assert found.max() <= buckets
@@ -289,8 +288,8 @@ def check_reduction(runs: int = 20, epsilon: float = 0.03, delta: float = 0.1) -
     real, compared = true_bucket(arms.variances, buckets), 0
     for seed in range(runs):
         found: dict[int, np.ndarray] = {}  # B̂_j by j
-        with patch.object(group_elim, "var_est", watched(group_elim.var_est, found)):
-            kept, _ = simulate(group_elim.group_elim(np.arange(len(arms)), epsilon, delta), arms.simulate(seed)).value
+        with patch.object(elimination, "var_est", watched(elimination.var_est, found)):
+            kept, _ = simulate(elimination.group_elim(np.arange(len(arms)), epsilon, delta), arms.simulate(seed)).value
         for j, bucket in found.items():
             near = [np.sum(real[bucket] == i) <= len(bucket) * 2.0 ** (-5 * abs(i - j)) for i in far_from(j, buckets)]
             if len(bucket) < 2 or not all(near):  # the lemmas speak of good buckets of two or more
@@ -323,9 +322,9 @@ def check_iter_elim(runs: int = 70, epsilon: float = 0.1, delta: float = 0.1) ->
     """Theorem 4.3 (a) to (c)."""
     arms = MIXED
     rounds = ceil(log(len(arms) / 10) / log(1.5))  # each leaves at most ⅔ of the active arms
-    beta = iter_elim.PRINTED.iter_beta
+    beta = PRINTED.iter_beta
     most = 10 + sum(ceil(log2(2 / (beta**r * (1 - beta) * epsilon))) for r in range(rounds))
-    done = runs_of(lambda S, _: iter_elim.iter_elim(S, epsilon, delta), arms, runs)
+    done = runs_of(lambda S, _: elimination.iter_elim(S, epsilon, delta), arms, runs)
     failures = 0
     for run in done:
         assert len(run.value) <= most  # (a), always
@@ -338,7 +337,7 @@ def check_iter_elim(runs: int = 70, epsilon: float = 0.1, delta: float = 0.1) ->
 def check_ties_end() -> None:
     """Constant arms tie exactly; IterElim must still end, and keep one of the best."""
     arms = finite_arms([([0.5], [1])] * 30 + [([0.2], [1])] * 30)
-    left = simulate(iter_elim.iter_elim(np.arange(60), 0.1, 0.1), arms.simulate(0), budget=10**11)  # it takes 10^10
+    left = simulate(elimination.iter_elim(np.arange(60), 0.1, 0.1), arms.simulate(0), budget=10**11)  # it takes 10^10
     assert not left.spent, "it does not end"
     assert len(left.value) <= 10
     assert left.value.min() < 30
@@ -364,7 +363,7 @@ def check_vd_in_detail(runs: int = 650) -> None:
     last = ceil(log2(1 / hard.gaps.min())) + 1
     fatal = 1 + np.floor(np.log2(1 / hard.gaps)).astype(int)  # s with 2^−s < Δ ≤ 2^(−s+1)
     lost = late = survived = 0
-    pulls, original = [], vd.mean_est
+    pulls, original = [], identification.mean_est
     for seed in range(runs):
         played: list[list[int]] = []  # the arms in play in each round, those of line 5
 
@@ -372,7 +371,7 @@ def check_vd_in_detail(runs: int = 650) -> None:
             played.append(S.tolist())
             return (yield from original(S, *others, **named))
 
-        with patch.object(vd, "mean_est", seen):
+        with patch.object(identification, "mean_est", seen):
             [run] = runs_of(start_vd, arms, 1, first=seed)
         lost += any(hard.best not in S for S in played)  # not M_1
         late += len(played) > last or run.value != hard.best  # not M_2

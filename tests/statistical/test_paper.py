@@ -6,17 +6,17 @@ import sys
 import time
 from math import e, exp, log
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
 
 from agreement import paper_transcription as slow
-from agreement.paper_agreement import LEAN, check_agreement, check_scripted_stars
+from agreement.test_paper import LEAN, check_agreement, check_scripted_stars
 from statistical import paper_claims as claims
 from statistical.list_tables import MANY, PINNED
 from statistical.race_mutants import mistakes_in
-from surest.algorithms.paper import expected_time, naive, var_est, var_test, vd_best_arm_id
+from surest.algorithms.paper import elimination, estimates, identification
 from surest.algorithms.paper.constants import Constants
 from surest.arms.finite import finite_arms
 from surest.arms.instances import example1, lower_bound_instance, parse_source
@@ -79,23 +79,13 @@ def test_identifiers_are_right_and_pull_as_much_as_their_theorems_say(start, arm
     claims.check_identifier(start, arms, runs, ratio, width)
 
 
-def test_star_pull_by_pull_from_the_front_door() -> None:
-    """The form for real arms; with lean constants, since it makes each pull alone."""
-    lean = Constants(var_test_c=0.1, mean_est_square=0.2, mean_est_linear=0.1)
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        star = expected_time.vd_best_arm_id_star(np.arange(3), 0.1, rng=rng, constants=lean, pull_by_pull=True)
-        run = simulate(star, example1(3).simulate(seed))
-        assert (run.value, run.rounds) == (0, run.pulls)
-
-
 @pytest.mark.parametrize(("n", "runs"), [(20, 20), (100, 10), (1000, 2)])
 def test_example1_pulls_follow_the_theorems_as_n_grows(n: int, runs: int) -> None:
     """n grows fifty times, the paper's expressions six hundred, the ratios to them hardly: no ln n is hidden in VD's."""
     arms = example1(n)
     hard = hardness(arms.means, arms.variances)
     wrong, pulls = claims.measure(claims.start_vd, arms, runs)
-    naively_wrong, naive_pulls = claims.measure(lambda S, _: naive.naive_best_arm(S, 0.1), arms, runs)
+    naively_wrong, naive_pulls = claims.measure(lambda S, _: elimination.naive_best_arm(S, 0.1), arms, runs)
     assert (wrong, naively_wrong) == (0, 0)
     assert 1.0e10 < np.mean(pulls) / claims.expression(hard.variances, hard.gaps, 0.1) < 1.4e10
     assert 350 < np.mean(naive_pulls) / claims.expression(hard.variances, hard.gaps, 0.1, n) < 450
@@ -141,7 +131,7 @@ def test_lower_bound_refuses_an_algorithm_that_pulls_too_little() -> None:
     lean = Constants(var_test_c=0.001, mean_est_square=0.001, mean_est_linear=0.001)
     arms = lower_bound_instance(*INSTANCES["mixed"])
     with pytest.raises(AssertionError, match="lower bound"):
-        claims.check_lower_bound(lambda S, _: naive.naive_best_arm(S, 0.09, constants=lean), arms, 0.09, 15)
+        claims.check_lower_bound(lambda S, _: elimination.naive_best_arm(S, 0.09, constants=lean), arms, 0.09, 15)
 
 
 # --- figures that anyone can see for themselves with `surest identify`, as printed constants give them (δ = 0.1) ----------
@@ -194,7 +184,7 @@ class Scripted:
 def check_var_test_boundary() -> None:
     """VarTest is true above τ, not at τ."""
     for reply, expected in ((0.25, False), (np.nextafter(0.25, 1), True)):
-        procedure = var_test.var_test(np.array([0]), 0.25, 0.1, 80)
+        procedure = estimates.var_test(np.array([0]), 0.25, 0.1, 80)
         next(procedure)
         with pytest.raises(StopIteration) as end:
             procedure.send(np.array([reply]))
@@ -203,7 +193,7 @@ def check_var_test_boundary() -> None:
 
 def check_var_est_boundary() -> None:
     """At τ_r = ℓ VarEst ends without a test: ℓ = ¼ means one request, for τ = ½."""
-    done = simulate(var_est.var_est(np.array([0]), 0.1, 0.25), finite_arms([([0.5], [1])]).simulate(0))
+    done = simulate(estimates.var_est(np.array([0]), 0.1, 0.25), finite_arms([([0.5], [1])]).simulate(0))
     assert done.value.tolist() == [0.25]
     assert done.rounds == 1
 
@@ -211,7 +201,7 @@ def check_var_est_boundary() -> None:
 def check_naive_boundary() -> None:
     """An arm exactly ε_r below the best stays: 0.25 outlives round 1 (ε = ½) beside 0.75."""
     arms = Scripted([0.75, 0.25])
-    assert simulate(naive.naive_best_arm(np.arange(2), 0.1), arms).value == 0
+    assert simulate(elimination.naive_best_arm(np.arange(2), 0.1), arms).value == 0
     assert arms.asked == 2
 
 
@@ -237,7 +227,7 @@ def check_vd_elimination_boundary() -> None:
 
 
 def _vd(arms: Scripted):
-    return vd_best_arm_id.vd_best_arm_id(np.arange(len(arms.labels)), 0.1, rng=np.random.default_rng(0))
+    return identification.vd_best_arm_id(np.arange(len(arms.labels)), 0.1, rng=np.random.default_rng(0))
 
 
 def agrees(name: str, *, as_printed: bool = False):
@@ -267,13 +257,12 @@ def mutate(module: ModuleType, right: str, wrong: str, monkeypatch: pytest.Monke
     """Put a changed copy of a module's functions wherever the true ones are used."""
     source = inspect.getsource(module)
     assert source.count(right) == 1, f"{right!r} must be found once"
-    changed = dict(vars(module))
+    changed, own = dict(vars(module)), {}
     exec(compile(source.replace(right, wrong), module.__file__, "exec"), changed)
-    own = {
-        value: changed[name]
-        for name, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__
-    }
+    for name, value in vars(module).items():
+        if inspect.isfunction(value) and value.__module__ == module.__name__:
+            own[value] = FunctionType(changed[name].__code__, vars(module), name, value.__defaults__)
+            own[value].__kwdefaults__ = value.__kwdefaults__
     for user in [m for name, m in sys.modules.items() if name.startswith(("surest.", "agreement.", "statistical."))]:
         for name, value in list(vars(user).items()):
             if inspect.isfunction(value) and value in own:

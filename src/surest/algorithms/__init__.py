@@ -31,11 +31,10 @@ MODULES = {
     "gate": "algorithms.race",
     "race-cheapest": "algorithms.questions.cheapest",
     "wager-cheapest": "algorithms.questions.cheapest",
-    "vd-best-arm-id": "algorithms.paper.vd_best_arm_id",
-    "vd-best-arm-id-star": "algorithms.paper.expected_time",
-    "naive-best-arm": "algorithms.paper.naive",
-    "best-arm-est": "algorithms.paper.best_arm_est",
-    "naive-best-arm-est": "algorithms.paper.naive",
+    **dict.fromkeys(
+        ("vd-best-arm-id", "vd-best-arm-id-star", "naive-best-arm", "best-arm-est", "naive-best-arm-est"),
+        "algorithms.paper.identification",
+    ),
     **{
         name: f"lab.rivals.{home}"
         for home, names in (

@@ -265,12 +265,17 @@ class Entry:
             goal=goal,
             standing=YOURS,
             reference="your own function",
-            summary=(inspect.getdoc(function) or "An algorithm of your own.").partition("\n")[0],
+            summary=summary_of(function) or "An algorithm of your own.",
             options=None if open_ended else {key: Option("value", "of your own function") for key in own},
             works_on=_works_on(takes),
             answers=KINDS if "question" in takes else ("best",),
             growing="arrivals" in takes,
         )
+
+
+def summary_of(function: Callable[..., Any]) -> str:
+    """The first line of a function's docstring."""
+    return (inspect.getdoc(function) or "").partition("\n")[0]
 
 
 GIVEN = ("epsilon", "budget", "rng", "items", "target", "arrivals", "question")

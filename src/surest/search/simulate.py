@@ -30,7 +30,7 @@ def simulate(
     """Drive a procedure to its end, or to the first request that the budget does not allow.
 
     >>> import numpy as np
-    >>> from surest.algorithms.paper.mean_est import mean_est
+    >>> from surest.algorithms.paper.estimates import mean_est
     >>> from surest.arms.finite import bernoulli
     >>> done = simulate(mean_est(np.array([0, 1]), 0.05, 0.1), bernoulli([0.9, 0.2]).simulate(seed=1))
     >>> done.value.round(1)

@@ -1,12 +1,7 @@
 """Every constant that the paper prints, in one place, with the printed value as its default."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from math import e, exp, sqrt
-
-from surest.algorithms.entry import Entry, Goal, Option, certified, started
-from surest.core.protocol import Procedure
 
 
 @dataclass(frozen=True)
@@ -36,18 +31,3 @@ class Constants:
 
 
 PRINTED = Constants()
-PAPER = "Lu, Tao, Zhang 2021"
-
-
-def entry(name: str, goal: Goal, where: str, summary: str, function: Callable[..., Procedure[int]]) -> Entry:
-    """The entry of an algorithm of the paper; `where` says where it is printed."""
-    reason = "certified ε-optimal" if goal == "ε-optimal arm" else "certified"
-    return Entry(
-        name=name,
-        start=started(function, partial(certified, reason=reason)),
-        goal=goal,
-        standing="proven",
-        reference=f"{PAPER}, {where}",
-        summary=summary,
-        options={"constants": Option("Constants", "other constants than the paper's, from Python only")},
-    )
