@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 
 from surest.core.protocol import atoms_of
+from surest.evidence.pulls.digest import Digests
 from surest.kernels import bets, certificates, differences
 from surest.kernels.bets import Rows
 from surest.kernels.constants import ALPHA, DECAY, DOWN, IDLE, JOINT, RHO, UP, WAIT
@@ -70,8 +71,27 @@ def mixture(values: np.ndarray, weights: np.ndarray, size: int, *rest: object) -
     return bets.mixture(rows_of((values, weights, int(size))), 0, *rest)
 
 
-def exceeds(first: Digest, up: int, second: Digest, down: int, *rest: float) -> tuple[float, float, float]:
-    return differences.exceeds(rows_of(first, second), 0, up, 1, down, *rest)
+def above(digests: Digests, x: float) -> np.ndarray:
+    """A(x) of each arm."""
+    return _mixtures(digests, x, True)
+
+
+def below(digests: Digests, x: float) -> np.ndarray:
+    """B(x) of each arm."""
+    return _mixtures(digests, x, False)
+
+
+def _mixtures(digests: Digests, x: float, is_above: bool) -> np.ndarray:
+    rows, counts, sums = digests.told()
+    many, levels = bets.wide_bets(counts, sums, is_above), np.broadcast_to(x, len(counts)).tolist()
+    return np.array(
+        [bets.mixture(rows, i, k, at, is_above)[0] for i, (k, at) in enumerate(zip(many, levels, strict=True))]
+    )
+
+
+def exceeds(first: Digest, second: Digest, *rest: float) -> tuple[float, float, float]:
+    counts, sums = np.array([[often.sum(), values @ often] for values, often, _ in (first, second)], float).T.copy()
+    return differences.exceeds(rows_of(first, second), counts, sums, 0, 1, *rest)
 
 
 def exact_value(x: mpmath.mpf, pair: Pair) -> mpmath.mpf:

@@ -15,12 +15,11 @@ from surest.core.procedure import Running
 from surest.core.protocol import Status, atoms_of
 from surest.core.question import Question
 from surest.errors import UsageError
-from surest.evidence.pulls.bars import allowed, differences, share_needs, share_verdicts
+from surest.evidence.pulls.bars import allowed, share_needs, share_verdicts
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.digest import Digests
-from surest.kernels.bets import terms
 from surest.kernels.constants import REJECTED
-from surest.kernels.differences import compare
+from surest.kernels.differences import compare, differences
 from surest.kernels.sampling import pair_separations, plan_pairs, separation
 from surest.search.simulate import simulate
 
@@ -280,8 +279,7 @@ def test_the_infimum_is_bounded_from_below_and_closely() -> None:
     for _ in range(40):
         first, second = (rng.choice([0.0, 0.3, 1.0], int(rng.integers(1, 25))).tolist() for _ in range(2))
         gap = float(rng.choice([-0.7, -0.1, 0.0, 0.2, 0.9]))
-        up, down = terms(len(first), np.mean(first)), terms(len(second), 1 - np.mean(second))
-        rest = digest_of(first), up, digest_of(second), down, gap, 0.3
+        rest = digest_of(first), digest_of(second), gap, 0.3
         bound, _, x = exceeds(*rest, np.inf)
         assert 0 <= x <= 1
         true = infimum(first, second, gap)
@@ -296,9 +294,9 @@ def test_differences_are_where_the_evidence_passes_the_level() -> None:
     rng, digests, level = np.random.default_rng(6), Digests(4), 4.0
     for arm, mean in enumerate((0.5, 0.9, 0.45, 0.0)):
         digests.add(np.full(60, arm), (rng.random(60) < mean).astype(float))
-    low, high = differences(digests, 0, level)
+    low, high = differences(*digests.told(), 0, level)
     assert (low[0], high[0]) == (0, 0)
-    arms, told = np.arange(1, 4), (digests.rows(), digests.counts, digests.sums)
+    arms, told = np.arange(1, 4), digests.told()
     for k, arm in enumerate(arms):
         for beyond, least in ((-1e-9, True), (2e-3, False)):
             inner = low[arm] + beyond, high[arm] - beyond
@@ -306,7 +304,7 @@ def test_differences_are_where_the_evidence_passes_the_level() -> None:
             assert ([better[k] >= level - 1e-5, worse[k] >= level - 1e-5] == [least] * 2) or (low[arm] == -1)
     apart = digests.means - digests.means[0]
     assert ((low < apart + 1e-12) & (apart < high + 1e-12)).all()
-    nothing = differences(Digests(2), 1, level)
+    nothing = differences(*Digests(2).told(), 1, level)
     assert (nothing[0].tolist(), nothing[1].tolist()) == ([-1, 0], [1, 0])
 
 

@@ -13,12 +13,12 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from calling import refused
+from one_pair import above, below
 from surest import identify
 from surest.algorithms import lookup
 from surest.algorithms.tally import _lead
 from surest.arms.totals import named_pair, totals_of
 from surest.errors import UsageError
-from surest.evidence.pulls.betting import above, below
 from surest.evidence.pulls.digest import Digests
 from surest.report.page import to_html, to_markdown
 from surest.report.report import read_report

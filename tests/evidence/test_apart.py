@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import binom
 
 from asking import feed
+from one_pair import above, below
 from surest.core.protocol import Status
 from surest.core.scale import Scale
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.verdict import BISECTIONS, Verdict, pairs_apart, with_waiting
 from surest.evidence.pulls.apart import shortfalls
-from surest.evidence.pulls.betting import above, below
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.constants import CLOSE
 from surest.lab.bench.items import run_on_table

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import one_pair as cert
-from one_pair import Pair, exact_value, growth, mixture
-from surest.evidence.pulls.betting import above, below, confidence_sequence
+from one_pair import Pair, above, below, exact_value, growth, mixture
+from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.bets import wide_bets
 from surest.kernels.constants import ALPHA, DECAY, IDLE, JOINT, RHO, WAIT

@@ -83,7 +83,6 @@ def searches() -> None:
     from surest.arms import finite
     from surest.arms.instances import example1
     from surest.core.question import BEST, Question
-    from surest.evidence.pulls.betting import above
     from surest.evidence.pulls.digest import Digests
     from surest.kernels import sampling
     from surest.kernels.lab import divergence
@@ -118,7 +117,6 @@ def searches() -> None:
         sampling.separation(40, p, 1 / spread, 30, q, 1.5, 0.02)
     digests = Digests(2, 8)
     digests.add(np.repeat([0, 1], 30), rng.random(60))
-    above(digests, 0.4)
     table = (rng.random((4, 30)) < [[0.7], [0.6], [0.5], [0.2]]).astype(float)
     for question in (BEST, top, above_half, Question("control", control=0), Question("above", bar=0.4, error="fdr")):
         for more in ({}, {"target": "population"}, {"epsilon": 0.1} if question.ranks else {}):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import surest
+from one_pair import above, below
 from surest import bernoulli
 from surest.core.question import Question
 from surest.evidence.lists.bars import EachArm
@@ -18,9 +19,8 @@ from surest.evidence.lists.top import Top
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
 from surest.evidence.pulls.apart import lead_of
-from surest.evidence.pulls.bars import differences
-from surest.evidence.pulls.betting import above, below
 from surest.evidence.pulls.digest import Digests
+from surest.kernels.differences import differences
 from surest.report.report import read_report
 from surest.result.leads import lead_words
 
@@ -41,7 +41,7 @@ def test_the_bounds_are_where_the_evidence_passes_the_level() -> None:
     for first, second in permutations(range(3), 2):
         arm, over, low, high = lead_of(digests, first, second, 0.1)()
         level = math.log(6 / 0.1)
-        less, more = differences(digests, second, level)
+        less, more = differences(*digests.told(), second, level)
         assert (arm, over, low) == (first, second, pytest.approx(less[first], abs=2e-4))
         assert high == pytest.approx(more[first], abs=2e-4)
         x = np.linspace(0.005, 0.995, 40)
@@ -56,11 +56,11 @@ def test_arms_without_a_success_have_the_bounds_of_arms_without_a_failure(trials
     """Bets on an arm whose rewards are all 0 do not depend on the level; a search for the bounds must not end there."""
     none, all_ = digests_of([0, 0], [trials, trials]), digests_of([trials, trials], [trials, trials])
     assert lead_of(none, 0, 1, 0.1)()[2:] == pytest.approx(lead_of(all_, 0, 1, 0.1)()[2:], abs=1e-4)
-    for found, mirrored in zip(differences(none, 0, 4.0), differences(all_, 0, 4.0), strict=True):
+    for found, mirrored in zip(differences(*none.told(), 0, 4.0), differences(*all_.told(), 0, 4.0), strict=True):
         assert found == pytest.approx(mirrored, abs=1e-4)
     some = digests_of([0, trials // 3], [trials, trials])
-    assert differences(some, 0, 4.0)[1][1] == pytest.approx(-differences(some, 1, 4.0)[0][0], abs=1e-4)
-    assert differences(some, 0, 4.0)[1][1] < (0.5 if trials > 3 else 1.1)
+    assert differences(*some.told(), 0, 4.0)[1][1] == pytest.approx(-differences(*some.told(), 1, 4.0)[0][0], abs=1e-4)
+    assert differences(*some.told(), 0, 4.0)[1][1] < (0.5 if trials > 3 else 1.1)
 
 
 def test_a_record_in_two_parts_is_one_record() -> None:

@@ -11,8 +11,9 @@ from surest.algorithms.questions.wager_each import ControlBook
 from surest.core.protocol import Atoms
 from surest.core.question import Question
 from surest.evidence.pulls import bars
-from surest.evidence.pulls.bars import share_verdicts, weigh
+from surest.evidence.pulls.bars import share_verdicts
 from surest.evidence.pulls.digest import Digests
+from surest.kernels.differences import weigh
 
 BAR, SHARE = Question("above", bar=0.5), Question("above", bar=0.5, error="fdr")
 MARGIN = Question("control", control=0, margin=0.1)
@@ -74,7 +75,7 @@ def shares(law: Law, n: int, delta: float, runs: int, seed: int) -> float:
     arms = np.arange(runs * n)
     for _ in range(LOOKS):
         digests.add_atoms(arms, draw(law, len(arms), rng))
-        above, below = (part.reshape(runs, n) for part in weigh(digests, arms, 0.5, 0.5))
+        above, below = (part.reshape(runs, n) for part in weigh(*digests.told(), arms, 0.5, 0.5))
         up = digests.means.reshape(runs, n) >= 0.5
         for run in np.flatnonzero(~wrong & (above.max(axis=1) >= -math.log(delta))):
             wrong[run] = bool((share_verdicts(above[run], below[run], up[run], delta) == 1).any())
@@ -166,7 +167,7 @@ def test_a_control_whose_mean_is_taken_for_known_is_noticed(monkeypatch: pytest.
 
     def at_the_mean(self: ControlBook, arms: np.ndarray, starts: np.ndarray, goal: float) -> tuple:
         level = float(np.clip(self.digests.means[self.control], 0.01, 0.89))
-        return weigh(self.digests, arms, level, level + self.gaps[1])
+        return weigh(*self.digests.told(), arms, level, level + self.gaps[1])
 
     monkeypatch.setattr(ControlBook, "_compared", at_the_mean)
     assert wrong_against("one arm, no margin", 0.1, 100) > most_allowed(100, 0.1)

@@ -1,11 +1,12 @@
 """All algorithms by name. Each one's facts are in an `Entry` beside its function; this module says where that is."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -68,41 +69,23 @@ DEFAULT = "wager"
 Algorithm = str | Callable[..., Any] | Entry  # a name, a generator function of one's own, or an entry
 
 
-class Registry(MutableMapping[str, Entry]):
+class Registry(UserDict[str, Entry]):
     """The entries by name. Names are known at once; a module is imported when one of its entries is asked for."""
 
-    def __init__(self, modules: Mapping[str, str]) -> None:
-        self._modules = dict(modules)
-        self._entries: dict[str, Entry] = {}
+    data: dict[str, Any]  # the entry of a name, or the module that has it
 
     def __getitem__(self, name: str) -> Entry:
-        if name not in self._entries:
-            home = f"surest.{self._modules.get(name) or DOORS[name]}"
-            found = [entry for entry in import_module(home).ENTRIES if entry.name == name]
-            if not found:
-                raise LookupError(f"{home} has no entry named {name!r} in ENTRIES; MODULES says that it has")
-            self._entries[name] = found[0]
-        return self._entries[name]
-
-    def __setitem__(self, name: str, entry: Entry) -> None:
-        self._modules.setdefault(name, "")
-        self._entries[name] = entry
-
-    def __delitem__(self, name: str) -> None:
-        del self._modules[name]
-        self._entries.pop(name, None)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._modules or name in DOORS
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __len__(self) -> int:
-        return len(self._modules)
+        home = self.data[name] if name in self.data else DOORS[name]
+        if isinstance(home, Entry):
+            return home
+        found = [entry for entry in import_module(f"surest.{home}").ENTRIES if entry.name == name]
+        if not found:
+            raise LookupError(f"surest.{home} has no entry named {name!r} in ENTRIES; MODULES says that it has")
+        return cast(Entry, found[0])
 
 
-REGISTRY = Registry(MODULES)
+REGISTRY = Registry()
+REGISTRY.data = dict(MODULES)
 
 
 def all_entries() -> tuple[Entry, ...]:

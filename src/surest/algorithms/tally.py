@@ -16,10 +16,9 @@ from surest.core.protocol import Answer, FloatArray, IntArray, Procedure, Pull, 
 from surest.core.question import KINDS
 from surest.errors import UsageError
 from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
-from surest.evidence.pulls.bars import differences
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.digest import Digests
-from surest.kernels.differences import compare
+from surest.kernels.differences import compare, differences
 
 MORE = "more trials needed"
 
@@ -58,7 +57,7 @@ def _judged(digests: Digests, delta: float, epsilon: float, top: int) -> Status:
     weakest = float(evidence.min())
     left = outside[(evidence < goal).any(axis=0)]
     contenders = tuple(sorted([*chosen.tolist(), *left.tolist()]))
-    reach = [differences(digests, int(arm), goal)[1][outside].max() for arm in chosen]
+    reach = [differences(*digests.told(), int(arm), goal)[1][outside].max() for arm in chosen]
     return Status(
         leader=int(chosen[0]),
         chosen=tuple(chosen.tolist()),
@@ -77,7 +76,7 @@ def _judged(digests: Digests, delta: float, epsilon: float, top: int) -> Status:
 def _lead(digests: Digests, arm: int, others: IntArray, epsilon: float) -> FloatArray:
     """The evidence that an arm's mean is not below each other's by ε or more."""
     starts = np.full((2, len(digests.size)), 0.5)
-    return compare(digests.rows(), digests.counts, digests.sums, others, arm, 0.0, epsilon, starts, np.inf)[1]
+    return compare(*digests.told(), others, arm, 0.0, epsilon, starts, np.inf)[1]
 
 
 def _apart(digests: Digests, contenders: Sequence[int], delta: float) -> float | None:

@@ -21,8 +21,6 @@ cpdef (double, double) mixture_of(
 cpdef Py_ssize_t bets_of(double[::1] counts, double[::1] sums, Py_ssize_t i, bint is_above) noexcept
 @cython.locals(result=int64_t[::1])
 cpdef object wide_bets(double[::1] counts, double[::1] sums, bint is_above)
-@cython.locals(result=double[::1])
-cpdef object mixtures(Rows rows, int64_t[::1] bets, double[::1] x, bint is_above)
 @cython.locals(last=Py_ssize_t, now=Py_ssize_t, size=Py_ssize_t, low=double[::1], high=double[::1], values=double[:,
     ::1], weights=double[:, ::1], sizes=int64_t[::1])
 cpdef object bounds(int64_t[::1] order, Rows first, Rows second, double[::1] counts, double[::1] sums, double level)

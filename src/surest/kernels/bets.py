@@ -87,15 +87,6 @@ def wide_bets(counts: FloatArray, sums: FloatArray, is_above: bool) -> IntArray:
     return made
 
 
-def mixtures(rows: Rows, bets: IntArray, x: FloatArray, is_above: bool) -> FloatArray:
-    """A(x) or B(x) of every arm, each from its number of bets at its own level."""
-    made = np.empty(len(x))
-    result = made
-    for i in range(len(x)):
-        result[i] = mixture(rows, i, bets[i], x[i], is_above)[0]
-    return made
-
-
 def bounds(
     order: IntArray, first: Rows, second: Rows, counts: FloatArray, sums: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:

@@ -7,21 +7,14 @@ import numpy as np
 from surest.core.protocol import FloatArray, IntArray
 from surest.kernels import bets, libm
 from surest.kernels.bets import Rows
-from surest.kernels.constants import (
-    ALPHA,
-    DECAY,
-    DOUBTFUL,
-    IDLE,
-    JOINT,
-    JOINT_BETS,
-    LOWEST,
-    MOST_REWARDS,
-    NEGLIGIBLE,
-    RHO,
-    TOLERANCE,
-    UNIT,
-    WAIT,
-)
+from surest.kernels.constants import ALPHA, DECAY, IDLE, JOINT, JOINT_BETS, LOWEST, RHO, WAIT
+
+TOLERANCE = 1e-6
+"""How far below the infimum a returned value may be, in nats, beside what rounding may have added. It is never above."""
+UNIT = 2.0**-53  # the relative error of one rounded operation
+NEGLIGIBLE = 50.0  # nats by which a summand is behind the largest one when it no longer matters
+DOUBTFUL = 0.1  # nats of rounding beyond which a slope is not used
+MOST_REWARDS = 2.0**53  # from here on a float no longer counts one by one
 
 UP, UP_SLOPE, UP_ROUNDED, DOWN, DOWN_SLOPE, DOWN_ROUNDED = 0, 1, 2, 3, 4, 5
 """Rows of `Evidence.work`: what each of a slot's bets has won on the nominee, and on the challenger."""

@@ -21,12 +21,6 @@ LOWEST = 1.0 / (RHO * RHO) ** (DOWN // 2)  # ρ^−DOWN
 WAIT = 0.4  # B's weight on not betting, here: against a close rival, wide bets only lose while there is no nominee
 SCALE, RATIO = 0.6, 0.5
 """How the weights fall with a common change of scale of both guesses, and with a change of their ratio."""
-TOLERANCE = 1e-6
-"""How far below the infimum a returned value may be, in nats, beside what rounding may have added. It is never above."""
-UNIT = 2.0**-53  # the relative error of one rounded operation
-NEGLIGIBLE = 50.0  # nats by which a summand is behind the largest one when it no longer matters
-DOUBTFUL = 0.1  # nats of rounding beyond which a slope is not used
-MOST_REWARDS = 2.0**53  # from here on a float no longer counts one by one
 
 
 def _joint_weights() -> FloatArray:
@@ -69,19 +63,11 @@ CLOSE = 1e-4  # how much larger than the smallest a returned shortfall may be
 
 # --- where Wager pulls next: algorithms/wager/sampling.py ----------------------------------------------------------------
 
-OPTIMISM = 4.5  # nats by which the sampling leader is judged optimistically
-NARROW = 1.5
-"""Where a Bernoulli arm of the same mean has so many times an arm's variance, the level between two arms is searched for."""
-KNOWN = 10  # pulls from which on all rewards of an arm may be looked at, …
-NARROW_GROWTH, NARROWEST = 0.05, 6.0
-"""… which pays at first for moderately narrow arms too, and after many pulls only where the ratio is larger than this."""
-GOLDEN = (sqrt(5.0) - 1.0) / 2.0
+NARROWEST = 6.0
+"""After many pulls all rewards of an arm are looked at only where a Bernoulli arm of its mean has more than so many times its
+variance."""
 REJECTED = 4.0  # Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false.
-FAR = 100.0
-"""Nats beyond which pairs are told apart alike: then those of few pulls come first, where ε is nearly all there is."""
 HALF = 0.5  # the weight of the reward of the worst kind
-SEARCH_STEPS = 40  # a search for bets ends after so many steps, …
-LAST_MOVE = 1e-4  # … or with a step that is smaller than this, in proportion
 MIX, WORD = 0x2545F4914F6CDD1D, 2**64 - 1  # what words are multiplied by to mix them, and the bits of a word
 
 # --- lists of items: evidence/lists ---------------------------------------------------------------------------------------
@@ -93,19 +79,13 @@ WEIGHTS = np.append(1 - FIXED, np.full(STEPS, FIXED / STEPS))  # what the portfo
 CAP = 0.9  # the largest part of the wealth that one item can take
 MEMORY = 10.0
 PRIOR = 1.5  # second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum
-LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
-SWEEPS = 12
 PLAIN = 0.3  # the part of the wealth that bets without predictions, where differences are predicted
 RIDGE = 4.0
-LEAST_ROOM = 1e-6  # what remains of a difference beside its prediction is bet on where it can lose more than this
 TOLERANCE_ON_LISTS = 1e-9
 """Sums that differ by less than this times N may be equal: .8 + .9 + .1 + .2 is not 2 in floating point."""
 TINY, HUGE = 1e-290, 1e290
 """Wealth below the one is lost, wealth above the other is not counted. Near 1e-308 a product may be rounded up to what it was,
 again and again: a lost bet would cost nothing."""
-CLAIMS = 2  # of each arm: 0, that its mean is at least the lower bar; 1, that it is less than the upper one
-BISECTIONS = 24  # of an interval's ends
-EDGE = 1e-12  # a mean this close to 0 or 1 is tried first: at the end itself no bet has room
 
 # --- random numbers: kernels/philox.py -----------------------------------------------------------------------------------
 

@@ -11,33 +11,23 @@ cdef double BAR_ALPHA, BAR_DECAY, BAR_IDLE, BOUNDS, CLOSE, NEAR
 cpdef object weigh(Rows rows, double[::1] counts, double[::1] sums, int64_t[::1] arms, double low, double high)
 @cython.locals(bound=double, least=double, rise=double)
 cpdef (double, double, double) exceeds(
-    Rows rows, Py_ssize_t i, Py_ssize_t up_bets, Py_ssize_t j, Py_ssize_t down_bets, double gap, double start,
-    double goal
+    Rows rows, double[::1] counts, double[::1] sums, Py_ssize_t i, Py_ssize_t j, double gap, double start, double goal
 ) noexcept
 @cython.locals(better=double[::1], worse=double[::1])
 cpdef object compare(
     Rows rows, double[::1] counts, double[::1] sums, int64_t[::1] arms, Py_ssize_t control, double low,
     double high, double[:, ::1] starts, double goal
 )
-@cython.locals(value=double, slope=double, x=double)
+@cython.locals(apart=double, gap=double, value=double, slope=double, x=double)
 cpdef double surely(
-    Rows rows, Py_ssize_t i, Py_ssize_t up_bets, Py_ssize_t j, Py_ssize_t down_bets, double apart, double level
-) noexcept
-cpdef double from_outside(
-    Rows rows, Py_ssize_t i, Py_ssize_t up_bets, Py_ssize_t j, Py_ssize_t down_bets, double gap, double value,
-    double slope, double x, double level
+    Rows rows, double[::1] counts, double[::1] sums, Py_ssize_t i, Py_ssize_t j, double width, double level
 ) noexcept
 @cython.locals(low=double[::1], high=double[::1])
 cpdef object differences(Rows rows, double[::1] counts, double[::1] sums, Py_ssize_t control, double level)
 @cython.locals(smallest=double)
 cpdef double shortfall(
-    Rows rows, Py_ssize_t i, int64_t[::1] order, int64_t[::1] up, int64_t[::1] down, double goal
+    Rows rows, double[::1] counts, double[::1] sums, Py_ssize_t i, int64_t[::1] order, double goal
 ) noexcept
 cpdef bint refuted(
-    Rows rows, Py_ssize_t i, Py_ssize_t j, double gap, Py_ssize_t up, Py_ssize_t down, double goal
-) noexcept
-@cython.locals(gap=double, value=double, slope=double, x=double)
-cpdef double least_lead(
-    Rows rows, Py_ssize_t i, Py_ssize_t up_bets, Py_ssize_t j, Py_ssize_t down_bets, double apart, double width,
-    double goal
+    Rows rows, double[::1] counts, double[::1] sums, Py_ssize_t i, Py_ssize_t j, double gap, double goal
 ) noexcept

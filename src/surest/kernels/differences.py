@@ -24,7 +24,7 @@ def weigh(
 
 
 def exceeds(
-    rows: Rows, i: int, up_bets: int, j: int, down_bets: int, gap: float, start: float, goal: float
+    rows: Rows, counts: FloatArray, sums: FloatArray, i: int, j: int, gap: float, start: float, goal: float
 ) -> tuple[float, float, float]:
     """The evidence that arm i's mean is above arm j's and `gap`: a lower bound of inf over x of A_i(x + gap) + B_j(x).
 
@@ -32,6 +32,7 @@ def exceeds(
     the bound reaches `goal`, or a value is below it (what is returned is then the bound so far, possibly −∞); with an
     infinite goal it goes on until the bound is within `NEAR` of a value. The function is convex.
     """
+    up_bets, down_bets = bets.bets_of(counts, sums, i, True), bets.bets_of(counts, sums, j, False)
     end, up, down = 1.0 - abs(gap), max(gap, 0.0), max(-gap, 0.0)
     x = min(max(start, 1e-9 * end), end * (1.0 - 1e-9))
     left, right = Point(-1.0), Point(2.0)  # not found yet
@@ -65,38 +66,36 @@ def compare(
     """
     betters, worses = np.empty(len(arms)), np.empty(len(arms))
     better, worse = betters, worses
-    control_up, control_down = bets.bets_of(counts, sums, control, True), bets.bets_of(counts, sums, control, False)
     for k in range(len(arms)):
         i = arms[k]
-        up, down = bets.bets_of(counts, sums, i, True), bets.bets_of(counts, sums, i, False)
-        better[k], _slope, starts[0, i] = exceeds(rows, i, up, control, control_down, low, starts[0, i], goal)
-        worse[k], _slope, starts[1, i] = exceeds(rows, control, control_up, i, down, -high, starts[1, i], goal)
+        better[k], _slope, starts[0, i] = exceeds(rows, counts, sums, i, control, low, starts[0, i], goal)
+        worse[k], _slope, starts[1, i] = exceeds(rows, counts, sums, control, i, -high, starts[1, i], goal)
     return betters, worses
 
 
-def surely(rows: Rows, i: int, up_bets: int, j: int, down_bets: int, apart: float, level: float) -> float:
-    """The largest gap by which one arm's mean surely exceeds another's: from outside, as the evidence is convex in the gap."""
+def surely(rows: Rows, counts: FloatArray, sums: FloatArray, i: int, j: int, width: float, level: float) -> float:
+    """The largest gap, to `BOUNDS` and not above it, by which arm i's mean surely exceeds arm j's.
+
+    From outside, as the evidence is convex in the gap: the search begins `width` below the gap seen and goes further out, or, if
+    that is 0, halfway to −1, again and again.
+    """
+    apart = float(sums[i] / counts[i] - sums[j] / counts[j])
     gap, value, slope, x = apart, -libm.inf, 0.0, 0.5
     for _ in range(30):
-        gap = 0.5 * (gap - 1.0)
-        value, slope, x = exceeds(rows, i, up_bets, j, down_bets, gap, 0.5 * (1.0 - abs(gap)), libm.inf)
+        gap = apart - width if width > 0.0 else 0.5 * (gap - 1.0)
+        if gap <= -1.0:
+            return -1.0
+        value, slope, x = exceeds(rows, counts, sums, i, j, gap, 0.5 * (1.0 - abs(gap)), libm.inf)
         if value >= level:
             break
+        width *= 1.5
     if value < level:
         return -1.0
-    return from_outside(rows, i, up_bets, j, down_bets, gap, value, slope, x, level)
-
-
-def from_outside(
-    rows: Rows, i: int, up_bets: int, j: int, down_bets: int, gap: float, value: float, slope: float, x: float,
-    level: float,
-) -> float:  # fmt: skip
-    """The largest gap at which the evidence of `exceeds` is still `level`, from a smaller gap, its value, slope and place."""
     for _ in range(30):
         closer = gap - (value - level) / slope
         if not closer - gap > BOUNDS:
             break
-        value, slope, x = exceeds(rows, i, up_bets, j, down_bets, closer, x, libm.inf)
+        value, slope, x = exceeds(rows, counts, sums, i, j, closer, x, libm.inf)
         if value < level:  # by rounding
             break
         gap = closer
@@ -109,31 +108,28 @@ def differences(
     """Bounds of each arm's mean less the control's: the differences against which the evidence is less than `level` nats."""
     lows, highs = np.full(len(counts), -1.0), np.full(len(counts), 1.0)
     low, high = lows, highs
-    control_up, control_down = bets.bets_of(counts, sums, control, True), bets.bets_of(counts, sums, control, False)
     for i in range(len(counts)):
         if i == control:
             low[i], high[i] = 0.0, 0.0
         elif counts[i] > 0 and counts[control] > 0:
-            apart = sums[i] / counts[i] - sums[control] / counts[control]
-            up, down = bets.bets_of(counts, sums, i, True), bets.bets_of(counts, sums, i, False)
-            low[i] = surely(rows, i, up, control, control_down, apart, level)
-            high[i] = -surely(rows, control, control_up, i, down, -apart, level)
+            low[i] = surely(rows, counts, sums, i, control, 0.0, level)
+            high[i] = -surely(rows, counts, sums, control, i, 0.0, level)
     return lows, highs
 
 
-def shortfall(rows: Rows, i: int, order: IntArray, up: IntArray, down: IntArray, goal: float) -> float:
-    """The smallest gap, to `CLOSE` and not below it, that is refuted against every other arm."""
+def shortfall(rows: Rows, counts: FloatArray, sums: FloatArray, i: int, order: IntArray, goal: float) -> float:
+    """The smallest gap, to `CLOSE` and not below it, that is refuted against every other arm: A_i(x) + B_j(x + gap) ≥ goal."""
     smallest = 0.0
     for k in range(len(order)):
         j = order[k]
         if j == i:
             continue
         low, high = smallest, smallest  # most arms hold at the gap that the first ones needed
-        while high < 1.0 and not refuted(rows, i, j, high, up[i], down[j], goal):
+        while high < 1.0 and not refuted(rows, counts, sums, i, j, high, goal):
             low, high = high, min(1.0, 2.0 * high + 1e-3)
         while high - low > CLOSE:
             middle = 0.5 * (low + high)
-            if refuted(rows, i, j, middle, up[i], down[j], goal):
+            if refuted(rows, counts, sums, i, j, middle, goal):
                 high = middle
             else:
                 low = middle
@@ -141,37 +137,6 @@ def shortfall(rows: Rows, i: int, order: IntArray, up: IntArray, down: IntArray,
     return smallest
 
 
-def refuted(rows: Rows, i: int, j: int, gap: float, up: int, down: int, goal: float) -> bool:
-    """Whether A_i(x) + B_j(x + gap) ≥ goal for all x: the tangents at both ends of a bracket meet below the function."""
-    end = 1.0 - gap
-    left, right = Point(-1.0), Point(2.0)  # not found yet
-    x = 0.5 * end
-    for _ in range(60):
-        own, fall = bets.mixture(rows, i, up, x, True)
-        other, rise = bets.mixture(rows, j, down, x + gap, False)
-        if not own + other >= goal:
-            return False
-        if fall + rise < 0.0:
-            left.put(x, own + other, fall + rise, 0.0, 0.0)
-        else:
-            right.put(x, own + other, fall + rise, 0.0, 0.0)
-        bound, _safer, x = certificates.meeting(left, right, end)
-        if bound >= goal:
-            return True
-        if not 0.0 < x < end:
-            break
-    return False
-
-
-def least_lead(
-    rows: Rows, i: int, up_bets: int, j: int, down_bets: int, apart: float, width: float, goal: float
-) -> float:
-    """The largest gap, to `BOUNDS` and not above it, by which arm i's mean surely exceeds arm j's."""
-    gap, value, slope, x = -1.0, -libm.inf, 0.0, 0.5
-    while value < goal:
-        gap = apart - width
-        if gap <= -1.0:
-            return -1.0
-        value, slope, x = exceeds(rows, i, up_bets, j, down_bets, gap, 0.5 * (1.0 - abs(gap)), libm.inf)
-        width *= 1.5
-    return from_outside(rows, i, up_bets, j, down_bets, gap, value, slope, x, goal)
+def refuted(rows: Rows, counts: FloatArray, sums: FloatArray, i: int, j: int, gap: float, goal: float) -> bool:
+    """Whether arm i is surely not so far below arm j."""
+    return exceeds(rows, counts, sums, i, j, -gap, 0.5 * (1.0 - gap), goal)[0] >= goal

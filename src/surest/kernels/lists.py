@@ -7,24 +7,14 @@ import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.kernels import libm
-from surest.kernels.constants import (
-    BISECTIONS,
-    CAP,
-    CLAIMS,
-    EDGE,
-    HUGE,
-    LEAST_ROOM,
-    LEAST_SHRINKAGE,
-    MEMORY,
-    MOST_SHRINKAGE,
-    OPPONENTS,
-    PRIOR,
-    STEPS,
-    SWEEPS,
-    TINY,
-    TOLERANCE_ON_LISTS,
-    WEIGHTS,
-)
+from surest.kernels.constants import CAP, HUGE, MEMORY, OPPONENTS, PRIOR, STEPS, TINY, TOLERANCE_ON_LISTS, WEIGHTS
+
+CLAIMS = 2  # of each arm: 0, that its mean is at least the lower bar; 1, that it is less than the upper one
+LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
+SWEEPS = 12
+LEAST_ROOM = 1e-6  # what remains of a difference beside its prediction is bet on where it can lose more than this
+BISECTIONS = 24  # of an interval's ends
+EDGE = 1e-12  # a mean this close to 0 or 1 is tried first: at the end itself no bet has room
 
 
 def bounded(wealth: float) -> float:

@@ -11,19 +11,19 @@ import numpy as np
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.kernels import libm
 from surest.kernels.bets import Rows
-from surest.kernels.constants import (
-    FAR,
-    GOLDEN,
-    HALF,
-    KNOWN,
-    LAST_MOVE,
-    NARROW,
-    NARROW_GROWTH,
-    NARROWEST,
-    OPTIMISM,
-    REJECTED,
-    SEARCH_STEPS,
-)
+from surest.kernels.constants import HALF, NARROWEST, REJECTED
+
+OPTIMISM = 4.5  # nats by which the sampling leader is judged optimistically
+NARROW = 1.5
+"""Where a Bernoulli arm of the same mean has so many times an arm's variance, the level between two arms is searched for."""
+KNOWN = 10  # pulls from which on all rewards of an arm may be looked at, …
+NARROW_GROWTH = 0.05
+"""… which pays at first for moderately narrow arms too, and after many pulls only where the ratio is larger than `NARROWEST`."""
+GOLDEN = (libm.sqrt(5.0) - 1.0) / 2.0
+FAR = 100.0
+"""Nats beyond which pairs are told apart alike: then those of few pulls come first, where ε is nearly all there is."""
+SEARCH_STEPS = 40  # a search for bets ends after so many steps, …
+LAST_MOVE = 1e-4  # … or with a step that is smaller than this, in proportion
 
 
 class Seen:

@@ -8,10 +8,10 @@ from surest.algorithms.entry import Entry, Option, started
 from surest.core.protocol import Answer, Atoms, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.core.question import Kind, Question
 from surest.errors import UsageError
-from surest.evidence.pulls.bars import differences, estimates, share_needs, share_verdicts, weigh
+from surest.evidence.pulls.bars import estimates, share_needs, share_verdicts
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.digest import Digests
-from surest.kernels.differences import compare
+from surest.kernels.differences import compare, differences, weigh
 
 FIRST = 2  # pulls of every arm to begin with
 GROWTH = 0.01  # further pulls of an arm at a time, as a part of those that it had
@@ -52,7 +52,7 @@ class BarBook:
     def count(self, arms: IntArray, rewards: Atoms) -> None:
         """Take in the rewards of a batch."""
         self.digests.add_atoms(arms, rewards)
-        self.above[arms], self.below[arms] = weigh(self.digests, arms, self.low, self.high)
+        self.above[arms], self.below[arms] = weigh(*self.digests.told(), arms, self.low, self.high)
         if self.shares:
             self.needs = np.where(self.up, share_needs(self.above, self.up, self.delta), -math.log(self.delta))
         else:
@@ -135,8 +135,7 @@ class ControlBook:
         self.verdicts[left] = np.where(self.reached[left] < self.goal, 0, np.where(better >= worse, 1, -1))
 
     def _compared(self, arms: IntArray, starts: FloatArray, goal: float) -> tuple[FloatArray, FloatArray]:
-        d = self.digests
-        return compare(d.rows(), d.counts, d.sums, arms, self.control, *self.gaps, starts, goal)
+        return compare(*self.digests.told(), arms, self.control, *self.gaps, starts, goal)
 
     def next_batch(self, least: int) -> IntArray:
         """Every open arm equally often, and the control so that it has been pulled as often as all of them together."""
@@ -158,7 +157,7 @@ class ControlBook:
             evidence=float(reached[others].min()),
             threshold=self.goal,
             intervals=confidence_sequence(self.digests, self.delta),
-            differences=differences(self.digests, self.control, self.goal + math.log(2)),
+            differences=differences(*self.digests.told(), self.control, self.goal + math.log(2)),
         )
 
 

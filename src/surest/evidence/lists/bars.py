@@ -15,7 +15,7 @@ from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Status
 from surest.core.question import Question
 from surest.evidence.lists.gate import UNKNOWN, Predictions, judge, mirrored, new_state
 from surest.evidence.lists.scores import Scores, strength
-from surest.kernels.constants import CLAIMS, PLAIN, STEPS, TOLERANCE_ON_LISTS, WEIGHTS
+from surest.kernels.constants import PLAIN, STEPS, TOLERANCE_ON_LISTS, WEIGHTS
 from surest.kernels.lists import bet_above, bet_on_bars
 
 
@@ -40,8 +40,8 @@ class Bars:
         self.t = 0
         self.used = 0.0
         self.sums, self.plain, self.squares = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.wealth = np.ones((n, CLAIMS, 1 + STEPS))
-        self.certain = np.zeros((n, CLAIMS), bool)
+        self.wealth = np.ones((n, 2, 1 + STEPS))
+        self.certain = np.zeros((n, 2), bool)
 
     def count(self, play: IntArray, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order."""
@@ -257,7 +257,7 @@ class EachArm:
         evidence, side = self.claims.evidence(), np.where(self.made < 0, self.claims.nearer(), self.made)
         evidence[1 - side, np.arange(len(side))] = 0.0  # an arm speaks for one claim: to count less is safe
         ready = (by_any_error if self.error == "fwer" else by_share)(evidence, self.delta)
-        for claim in range(CLAIMS):
+        for claim in (0, 1):
             fresh = arms[ready[claim, arms]]
             self.made[fresh] = claim
             self.certain &= bool(self.claims.certain[fresh, claim].all())

@@ -18,8 +18,7 @@ import numpy as np
 from surest.core.protocol import FloatArray, LeadBounds
 from surest.evidence.pulls.bars import estimates
 from surest.evidence.pulls.digest import Digests
-from surest.kernels.bets import wide_bets
-from surest.kernels.differences import least_lead, shortfall
+from surest.kernels.differences import shortfall, surely
 
 FEW_ARMS, FEW_CONTENDERS = 100, 10
 """Up to so many arms, and contenders among them, it is told how far below the best the contenders can be."""
@@ -38,11 +37,10 @@ def shortfalls(digests: Digests, arms: Sequence[int], delta: float, more: Digest
     seen = digests.copy()
     if more is not None:
         seen.take(more.copy())
-    bets = wide_bets(seen.counts, seen.sums, True), wide_bets(seen.counts, seen.sums, False)
     order = np.argsort(-np.nan_to_num(seen.means, nan=1.0), kind="stable")  # the arms that ask for most come first
     goal = math.log(len(seen.size) / delta)
-    rows = seen.rows()
-    return np.array([shortfall(rows, int(i), order, bets[0], bets[1], goal) for i in arms])
+    told = seen.told()
+    return np.array([shortfall(*told, int(i), order, goal) for i in arms])
 
 
 # --- the leader and the runner-up ---------------------------------------------------------------------------------------
@@ -111,13 +109,9 @@ def runner_up(means: FloatArray, chosen: Sequence[int]) -> int:
 def _lead(two: Digests, first: int, second: int, goal: float) -> LeadBounds:
     if not two.counts.all():
         return LeadBounds(first, second, -1.0, 1.0)
-    up, down = wide_bets(two.counts, two.sums, True), wide_bets(two.counts, two.sums, False)
-    rows = two.rows()
-    apart = float(two.means[0] - two.means[1])
     # Roughly where the bounds will be: the search begins a little further out, and comes nearer.
     width = 1.3 * math.sqrt(2.0 * goal * float((estimates(two)[1] / two.counts).sum()))
-    low = least_lead(rows, 0, int(up[0]), 1, int(down[1]), apart, width, goal)
-    high = -least_lead(rows, 1, int(up[1]), 0, int(down[0]), -apart, width, goal)
+    low, high = surely(*two.told(), 0, 1, width, goal), -surely(*two.told(), 1, 0, width, goal)
     return LeadBounds(first, second, float(low), float(high))
 
 

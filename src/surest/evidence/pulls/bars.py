@@ -21,22 +21,9 @@ import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.evidence.pulls.digest import Digests
-from surest.kernels import differences as kernels
 from surest.kernels import each
 
 LARGEST = 600.0  # Wealth is counted up to exp of this, so that sums of it stay finite. To count less is safe.
-
-
-def weigh(digests: Digests, arms: IntArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    """A(low) and B(high) of some arms: the evidence, in nats, that their means are above `low`, and below `high`.
-
-    >>> digests = Digests(2)
-    >>> digests.add([0, 1], [1.0, 0.0], [20, 20])
-    >>> above, below = weigh(digests, np.arange(2), 0.5, 0.5)
-    >>> above.round(1), below.round(1)
-    (array([ 9.7, -1.6]), array([-1.6,  9.7]))
-    """
-    return kernels.weigh(digests.rows(), digests.counts, digests.sums, arms, low, high)
 
 
 def estimates(digests: Digests) -> tuple[FloatArray, FloatArray]:
@@ -131,16 +118,3 @@ def allowed(wealth: FloatArray, inside: BoolArray, delta: float) -> bool:
     more = np.searchsorted(others, need)
     total = np.cumsum(least) + np.append(0.0, np.cumsum(others))[more]
     return bool((total >= (r + more) * need).all())
-
-
-# --- against a control --------------------------------------------------------------------------------------------------
-def differences(digests: Digests, control: int, level: float) -> tuple[FloatArray, FloatArray]:
-    """Bounds of each arm's mean less the control's: the differences against which the evidence is less than `level` nats.
-
-    >>> digests = Digests(2)
-    >>> digests.add([0, 0, 1, 1], [0.0, 1.0, 0.0, 1.0], [50, 50, 10, 90])
-    >>> low, high = differences(digests, 0, 3.0)
-    >>> low.round(2), high.round(2)
-    (array([0.  , 0.19]), array([0. , 0.6]))
-    """
-    return kernels.differences(digests.rows(), digests.counts, digests.sums, control, level)

@@ -13,35 +13,10 @@ reaches log(1/δ) with probability at most δ, ever, while its claim holds.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from surest.core.protocol import FloatArray
 from surest.evidence.pulls.digest import Digests
 from surest.kernels import bets
-
-
-def above(digests: Digests, x: npt.ArrayLike) -> FloatArray:
-    """A(x): the evidence, in nats, that each arm's mean is above x (one level, or one an arm).
-
-    >>> digests = Digests(2)
-    >>> digests.add([0, 1], [1.0, 0.0], [20, 20])
-    >>> above(digests, 0.5).round(1)
-    array([11.3, -1.5])
-    """
-    return _all_mixtures(digests, x, True)
-
-
-def below(digests: Digests, x: npt.ArrayLike) -> FloatArray:
-    """B(x): the evidence, in nats, that each arm's mean is below x (one level, or one an arm)."""
-    return _all_mixtures(digests, x, False)
-
-
-def _all_mixtures(digests: Digests, x: npt.ArrayLike, is_above: bool) -> FloatArray:
-    levels = np.asarray(x, float) + np.zeros(len(digests.size))
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"a level must lie strictly between 0 and 1, got {x!r}")
-    many = bets.wide_bets(digests.counts, digests.sums, is_above)
-    return bets.mixtures(digests.rows(), many, levels, is_above)
 
 
 def confidence_sequence(digests: Digests, delta: float, more: Digests | None = None) -> tuple[FloatArray, FloatArray]:

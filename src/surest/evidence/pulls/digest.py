@@ -45,6 +45,10 @@ class Digests:
         """The rewards as kernels take them."""
         return Rows(self.values, self.weights, self.size)
 
+    def told(self) -> tuple[Rows, FloatArray, FloatArray]:
+        """The same, how many rewards each arm has, and their sums."""
+        return self.rows(), self.counts, self.sums
+
     def add(self, arms: npt.ArrayLike, rewards: npt.ArrayLike, times: npt.ArrayLike = 1.0) -> None:
         """Add rewards, each so many times."""
         arm = np.atleast_1d(np.asarray(arms, np.int64))
