@@ -10,7 +10,7 @@ import numpy as np
 
 from surest.kernels import libm
 from surest.kernels.lab import rules
-from surest.kernels.lab.constants import ASKED, POINTS, TOTAL, TRUNCATION
+from surest.kernels.lab.constants import ASKED, POINTS, TRUNCATION
 from surest.kernels.lab.rules import Views
 
 
@@ -33,8 +33,6 @@ def bet_on(state: Views, log_inverse: float) -> None:
 
 def betting_racing(state: Views) -> int:
     """Racing on betting confidence sequences. Settings: ln(n/δ)."""
-    if state.marks[TOTAL] == 0:
-        return rules.everyone(state)
     level, n = state.settings[0], len(state.counts)
     bet_on(state, level)
     rules.empirical_best(state)
@@ -59,8 +57,6 @@ def peak(state: Views) -> int:
     Further rows of memory: an arm's capital between neighbouring points, not above it; the least of it in this cell and those
     below.
     """
-    if state.marks[TOTAL] == 0:
-        return rules.everyone(state)
     needed, memory, n = state.settings[1], state.memory, len(state.counts)
     cells, lowest, size = 1 + 2 * POINTS, 1 + 2 * POINTS + POINTS - 1, POINTS - 1
     bet_on(state, state.settings[0])

@@ -12,9 +12,6 @@ POINTS = 1001  # the grid of betting-racing and PEAK: 0, 0.001, …, 1, as fine 
 TRUNCATION = 0.5  # c: the most that a bet at a point of that grid may stake, as a share
 ATOMS = 64  # Top Two keeps an arm's rewards as at most so many values with weights
 COIN = 1 << 30
-SAME = 1e-5
-"""Means so close count as equal to Track-and-Stop: their divergence, about 1e-10, is lost in rounding, and so would be the
-weights."""
 EPOCH_RATIO, EPOCH_POWER = 1.2, 1.25
 """Of the epochs in `kl_iterated_log`. The paper's constants are others; these come with a proof in docs/rivals.md."""
 (
@@ -34,8 +31,6 @@ EPOCH_RATIO, EPOCH_POWER = 1.2, 1.25
     UGAPE,
 ) = range(14)
 """The rules that `rivals.decide` knows."""
-TRACK_RATIO, TRACK_MEAN, TRACK_ENTROPY, TRACK_MISS, TRACK_RATE, TRACK_GLOBAL = 1, 2, 3, 4, 5, 6
-"""Rows of Track-and-Stop's memory (row 0 holds the weights): x; the mean; −H(mean); what g(x) lacks to y, over kl(μ_a, m_a);
-1/kl(μ_a, m_a); y, the best arm, or −1, and the arm that was unbeaten last in places 0, 1 and 2."""
-TRACK_NEAR, TRACK_CLOSE = 1e-2, 3e-4
-"""How far g and the sum may be off: for Newton to be tried, and for its step to be the last (it squares the error)."""
+TRACK_GLOBAL = (
+    6  # the row of Track-and-Stop's memory that has y, the best arm, or −1, and the arm that was unbeaten last
+)

@@ -38,7 +38,9 @@ from surest.kernels.lab.rules import Views
 
 
 def decide(rule: int, state: Views) -> int:
-    """What a rule decides: how many arms it has put into ``state.pick``, 0 to stop."""
+    """What a rule decides: how many arms it has put into ``state.pick``, 0 to stop. At first each arm is pulled."""
+    if state.marks[TOTAL] == 0:
+        return rules.everyone(state)
     if rule == LUCB:
         return lucb(state)
     if rule == KL_LUCB:
@@ -103,10 +105,7 @@ def advance(
 
 def lucb(state: Views) -> int:
     """LUCB1. Settings: ln(1.25·n/δ), ε, m."""
-    total = state.marks[TOTAL]
-    if total == 0:
-        return rules.everyone(state)
-    log_inverse = state.settings[0] + 4 * libm.log(total)  # ln((5/4)·n·t⁴/δ)
+    log_inverse = state.settings[0] + 4 * libm.log(state.marks[TOTAL])  # ln((5/4)·n·t⁴/δ)
     rules.empirical_top(state, int(state.settings[2]))
     weakest, challenger, lower, top = -1, -1, libm.inf, -1.0
     for arm in range(len(state.counts)):
@@ -122,8 +121,6 @@ def lucb(state: Views) -> int:
 
 def kl_lucb(state: Views) -> int:
     """KL-LUCB. Settings: those of the rate (`rules.rate_of`), ε, m."""
-    if state.marks[TOTAL] == 0:
-        return rules.everyone(state)
     rate = rules.rate_of(state)
     rules.empirical_top(state, int(state.settings[3]))
     weakest, challenger = least_sure(state, rate), most_optimistic(state, rate)
@@ -177,8 +174,6 @@ def most_optimistic(state: Views, rate: float) -> int:
 
 def lil_kl_ucb(state: Views) -> int:
     """lil-KLUCB. Settings: ln(1/level) of the upper and the lower bounds, ln ζ(`EPOCH_POWER`), ε. Row 0: upper bounds."""
-    if state.marks[TOTAL] == 0:
-        return rules.everyone(state)
     log_upper, log_lower, log_zeta = state.settings[0], state.settings[1], state.settings[2]
     for i in range(state.marks[ASKED]):  # only these arms' bounds have changed
         arm = state.pick[i]
@@ -198,8 +193,6 @@ def lil_ucb(state: Views) -> int:
 
     Rows of memory: the index, upper and lower bounds.
     """
-    if state.marks[TOTAL] == 0:
-        return rules.everyone(state)
     epsilon, beta, level = state.settings[0], state.settings[1], state.settings[2]
     stop, union_level = state.settings[3], state.settings[4]
     for i in range(state.marks[ASKED]):  # only these arms' bounds have changed
@@ -235,8 +228,6 @@ def lil_settled(state: Views, stop: float) -> bool:
 
 def kl_racing(state: Views) -> int:
     """KL-Racing. Settings: those of the rate, and whether arms are compared by a likelihood ratio, not by bounds."""
-    if state.marks[TOTAL] == 0:
-        return rules.everyone(state)
     best, worst = rules.empirical_best(state), -1
     for arm in range(len(state.counts)):  # the arm in play with the smallest sum; the last of several
         if state.active[arm] and (worst < 0 or state.sums[arm] <= state.sums[worst]):
@@ -263,8 +254,6 @@ def beaten(state: Views, best: int, worst: int) -> bool:
 
 def successive_elimination(state: Views) -> int:
     """Successive Elimination. Settings: ln(c·n/δ)."""
-    if state.marks[TOTAL] == 0:
-        return rules.everyone(state)
     best = rules.empirical_best(state)
     t = state.counts[best]  # every arm in play has as many pulls
     radius = libm.sqrt((state.settings[0] + 2 * libm.log(t)) / t)
@@ -282,8 +271,6 @@ def eb_tc_epsilon(state: Views) -> int:
     Rows of memory: how often an arm was the leader; how often it was then pulled; minus its distance from the leader.
     """
     total, n, memory = state.marks[TOTAL], len(state.counts), state.memory
-    if total == 0:
-        return rules.everyone(state)
     leader = rules.empirical_best(state)
     mean = state.sums[leader] / state.counts[leader]
     for arm in range(n):
@@ -305,8 +292,6 @@ def eb_tc_epsilon(state: Views) -> int:
 def ucb_e(state: Views) -> int:
     """UCB-E. Settings: a, the budget, whether a is estimated, and from there on the totals at which phases end."""
     total, n, settings = state.marks[TOTAL], len(state.counts), state.settings
-    if total == 0:
-        return rules.everyone(state)
     rules.empirical_best(state)
     if total >= settings[1]:
         return 0
@@ -342,7 +327,7 @@ def ugape(state: Views) -> int:
     it, and the ε or the budget at which to stop. Rows of memory: radii; in place 0, the smallest gap index so far.
     """
     total, n, kind, limit = state.marks[TOTAL], len(state.counts), state.settings[0], state.settings[2]
-    if total == 0 or (kind == 1 and total == n):
+    if kind == 1 and total == n:
         return rules.everyone(state)
     set_radii(state)
     guess, gap, rival = smallest_gap(state)
@@ -414,11 +399,9 @@ def estimated_h1(state: Views) -> float:
 
 def peeking_z_test(state: Views) -> int:
     """A z-test after every round, until one is significant: invalid. Settings: the critical value, pulls before a look."""
-    if state.marks[TOTAL] < state.settings[1] * len(state.counts):
-        if state.marks[TOTAL] > 0:
-            rules.empirical_best(state)
-        return rules.everyone(state)
     best = rules.empirical_best(state)
+    if state.marks[TOTAL] < state.settings[1] * len(state.counts):
+        return rules.everyone(state)
     count = state.counts[best]
     for arm in range(len(state.counts)):
         error = libm.sqrt((variance_of(state, best) + variance_of(state, arm)) / count)

@@ -22,8 +22,6 @@ def top_two(state: Views) -> int:
     one that nobody has proved.
     """
     total, n = state.marks[TOTAL], len(state.counts)
-    if total == 0:
-        return rules.everyone(state)
     absorb_atoms(state)
     memory = state.memory
     for i in range(state.marks[ASKED]):

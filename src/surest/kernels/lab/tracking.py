@@ -7,21 +7,17 @@ g_a(x_a) = kl(μ_1, m_a) + x_a·kl(μ_a, m_a), all g_a equal one y, the one at w
 from surest.core.protocol import FloatArray, IntArray
 from surest.kernels import libm
 from surest.kernels.lab import rules
-from surest.kernels.lab.constants import (
-    ASKED,
-    LEADER,
-    SAME,
-    TOTAL,
-    TRACK_CLOSE,
-    TRACK_ENTROPY,
-    TRACK_GLOBAL,
-    TRACK_MEAN,
-    TRACK_MISS,
-    TRACK_NEAR,
-    TRACK_RATE,
-    TRACK_RATIO,
-)
+from surest.kernels.lab.constants import ASKED, LEADER, TOTAL, TRACK_GLOBAL
 from surest.kernels.lab.rules import Views
+
+SAME = 1e-5
+"""Means so close count as equal to Track-and-Stop: their divergence, about 1e-10, is lost in rounding, and so would be the
+weights."""
+TRACK_RATIO, TRACK_MEAN, TRACK_ENTROPY, TRACK_MISS, TRACK_RATE = 1, 2, 3, 4, 5
+"""Rows of Track-and-Stop's memory (row 0 holds the weights): x; the mean; −H(mean); what g(x) lacks to y, over kl(μ_a, m_a);
+1/kl(μ_a, m_a)."""
+TRACK_NEAR, TRACK_CLOSE = 1e-2, 3e-4
+"""How far g and the sum may be off: for Newton to be tried, and for its step to be the last (it squares the error)."""
 
 
 def track_and_stop(state: Views) -> int:
@@ -30,8 +26,6 @@ def track_and_stop(state: Views) -> int:
     Settings: what of the threshold does not grow; whether the rest grows as ln(1 + ln t), not as ln t.
     """
     total, n = state.marks[TOTAL], len(state.counts)
-    if total == 0:
-        return rules.everyone(state)
     for i in range(state.marks[ASKED]):
         arm = state.pick[i]
         note(state.memory, arm, state.sums[arm] / state.counts[arm])
