@@ -263,12 +263,10 @@ def test_both_parts_of_the_evidence_of_a_pair_are_of_one_moment() -> None:
 @pytest.mark.parametrize(
     ("question", "options", "words"),
     [
-        (BEST, {"target": "list"}, "items, population"),
         (BEST, {"group": [1, 2]}, "2 entries for 8 items"),
         (BEST, {"weights": [0] * 8}, "above 0"),
         (BEST, {"target": "population", "weights": list(range(1, 9))}, "equal weight"),
         (CONTROL, {"epsilon": 0.1}, "epsilon does not apply to a control; use margin"),
-        (TOP, {"target": "list"}, "items, population"),
         (ABOVE, {"weights": [0] * 8}, "above 0"),
         (Question("top", top=4), {}, "it must be less than 4"),
     ],

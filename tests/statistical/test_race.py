@@ -9,9 +9,9 @@ from statistical.list_tables import MANY, Table, most_allowed, played, rare, row
 from statistical.race_mutants import mutant
 from surest.algorithms.race import race
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.scores import interval
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
+from surest.kernels import lists
 from surest.lab.bench.items import run_on_table
 
 
@@ -111,6 +111,10 @@ def test_a_level_that_ignores_dropped_arms_is_noticed() -> None:
     assert ignoring > most_allowed(300, 0.1)
 
 
+def interval(path: np.ndarray, total: int, alpha: float) -> tuple[float, float]:
+    return lists.interval(np.ascontiguousarray(path), np.ones(total), float(total), alpha, np.empty(len(path)))
+
+
 def test_an_interval_of_one_arm_holds_at_all_times() -> None:
     """400 orders of a 0/1 row and of a skew one, α = 0.2, looked at after every fifth item."""
     rng = np.random.default_rng(6)
@@ -118,7 +122,7 @@ def test_an_interval_of_one_arm_holds_at_all_times() -> None:
         missed = 0
         for _ in range(400):
             path = rng.permutation(row)
-            ends = [interval(path[:t], np.ones(60), 60.0, 0.2) for t in range(5, 61, 5)]
+            ends = [interval(path[:t], 60, 0.2) for t in range(5, 61, 5)]
             missed += any(not low - 1e-9 <= row.mean() <= high + 1e-9 for low, high in ends)
         rare(missed, 400, 0.2, pinned)
 
@@ -131,8 +135,8 @@ def test_the_leaders_interval_needs_its_share_of_alpha() -> None:
     for _ in range(150):
         seen = table[:, rng.permutation(200)[:60]]
         path = seen[seen.sum(axis=1).argmax()]
-        alone += interval(path, np.ones(200), 200.0, 0.2)[0] > 0.5
-        together += interval(path, np.ones(200), 200.0, 0.2 / 20)[0] > 0.5
+        alone += interval(path, 200, 0.2)[0] > 0.5
+        together += interval(path, 200, 0.2 / 20)[0] > 0.5
     assert together <= most_allowed(150, 0.2)
     assert alone > together
 

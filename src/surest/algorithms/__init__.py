@@ -89,11 +89,7 @@ REGISTRY.data = dict(MODULES)
 
 
 def all_entries() -> tuple[Entry, ...]:
-    """Every entry, in the order of the table; imports every algorithm.
-
-    >>> [entry.name for entry in all_entries()][:2]
-    ['wager', 'race']
-    """
+    """Every entry, in the order of the table; imports every algorithm."""
     return tuple(REGISTRY.values())
 
 
@@ -101,11 +97,7 @@ NO_PULLS = "tally judges totals, successes of trials, and chooses no pulls; name
 
 
 def lookup(algorithm: Algorithm) -> Entry:
-    """The entry of a name, or of a generator function of one's own; an entry is its own.
-
-    >>> lookup("naive-best-arm").standing
-    'proven'
-    """
+    """The entry of a name, or of a generator function of one's own; an entry is its own."""
     if isinstance(algorithm, Entry):
         return algorithm
     if not isinstance(algorithm, str):
@@ -126,11 +118,7 @@ def lookup(algorithm: Algorithm) -> Entry:
 
 
 def options_of(algorithm: Algorithm) -> Mapping[str, Option]:
-    """The options that an algorithm is known to have; most have none.
-
-    >>> sorted(options_of("wager")), sorted(options_of("lucb"))
-    (['batch', 'reserve', 'rows', 'workers'], [])
-    """
+    """The options that an algorithm is known to have; most have none."""
     return lookup(algorithm).options or {}
 
 
@@ -171,10 +159,6 @@ def running_on(
 
     `told` says that whoever takes rewards says what they cost; else the run adds the prices of what it counts. A `budget` ends
     the run of an algorithm that knows of none.
-
-    >>> from surest.core.problem import problem_of
-    >>> running_on(problem_of(["a", "b"], algorithm="naive-best-arm")).request.arms
-    array([0, 1])
     """
     entry = lookup(problem.algorithm)
     own = inspect.signature(start).parameters.keys() & problem.options.keys()

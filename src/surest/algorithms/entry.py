@@ -34,15 +34,6 @@ def check_options(algorithm: str, known: Mapping[str, Option], given: Mapping[st
     """Refuse options that an algorithm does not have, and values of another kind than it takes.
 
     What is not an option may be a setting, misspelt or called as other libraries call it.
-
-    >>> check_options("lucb", {"c": Option("number", "a constant")}, {"d": 0.1})
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: lucb has no option 'd'; it has c (number)
-    >>> check_options("lucb", {}, {"random_state": 1})
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: there is no setting 'random_state'; did you mean seed? (lucb has no option ...
     """
     has = ", ".join(f"{name} ({option.kind})" for name, option in known.items())
     for name, value in given.items():
@@ -74,34 +65,17 @@ def as_answer(value: Any, name: str, n: int, none: bool = False) -> Answer:
     """An algorithm's answer: an arm's number, a sequence of them, or an `Answer`; checked against the n arms there are.
 
     `none` says whether no arm at all is an answer, as it is where each arm gets a verdict of its own.
-
-    >>> as_answer(1, "mine", 3).arm
-    1
-    >>> as_answer(7, "mine", 3)
-    Traceback (most recent call last):
-        ...
-    surest.errors.ContractError: mine answered arm 7; there are arms 0 to 2
     """
-    if isinstance(value, Answer):
-        arms = list(value.arms)
-    elif isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
-        arms = list(value)
-    else:
-        arms = [value]
-    if not (arms or none) or not all(map(_is_whole, arms)):
+    several = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+    arms = list(value.arms) if isinstance(value, Answer) else list(value) if several else [value]
+    if not (arms or none) or not all(isinstance(a, Integral) and not isinstance(a, bool | np.bool_) for a in arms):
         raise ContractError(f"{name} returned {value!r:.60}; return an arm's number, a sequence of them, or an Answer")
     for arm in arms:
         if not 0 <= arm < n:
             raise ContractError(f"{name} answered arm {arm}; there are arms 0 to {n - 1}")
     if len(set(arms)) < len(arms):
         raise ContractError(f"{name} answered arms {', '.join(map(str, arms))}; it may name each arm once")
-    if isinstance(value, Answer):
-        return value
-    return Answer([int(arm) for arm in arms])
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    return value if isinstance(value, Answer) else Answer([int(arm) for arm in arms])
 
 
 def certified(procedure: Procedure[int], reason: str = "certified") -> Procedure[Answer]:
@@ -157,11 +131,7 @@ def started(
 
 
 def arms_in(arrivals: Sequence[int | tuple[int, int]]) -> int:
-    """How many arms additions brought in all.
-
-    >>> arms_in([2, 1]), arms_in([(2, 30), (1, 40)])
-    (3, 3)
-    """
+    """How many arms additions brought in all."""
     return sum(added[0] if isinstance(added, tuple) else added for added in arrivals)
 
 
@@ -206,12 +176,7 @@ class Entry:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """What sets it apart, in words.
-
-        >>> from surest.algorithms import lookup
-        >>> lookup("ucb-e").traits, lookup("peeking-z-test").traits
-        (('must be told H1',), ('a control',))
-        """
+        """What sets it apart, in words."""
         said = {
             "works on a list of items": self.works_on == "items",
             "works on fresh pulls and on a list of items": self.works_on == "either",
@@ -249,13 +214,14 @@ class Entry:
         """
         called = name or str(getattr(function, "__name__", type(function).__name__))
         takes = _parameters(function, called)
-        given = [key for key in GIVEN if key in takes]
         own = {key: p for key, p in list(takes.items())[2:] if key not in GIVEN}
-        goal = _goal(takes)
         open_ended = any(p.kind is p.VAR_KEYWORD for p in own.values())
+        goal: Goal = "either" if "epsilon" in takes else "best arm"
+        goal = "fixed budget" if _needs("budget", takes) else goal
+        works_on: Evaluations = "either" if "items" in takes else "fresh pulls"
 
         def begin(task: Task, **options: Any) -> Procedure[Answer]:
-            passed = {key: getattr(task, key) for key in given}
+            passed = {key: getattr(task, key) for key in GIVEN if key in takes}
             procedure = function(task.arms, task.delta, **passed, **options)
             return _answering(procedure, called, task, fixed=goal == "fixed budget")
 
@@ -267,7 +233,7 @@ class Entry:
             reference="your own function",
             summary=summary_of(function) or "An algorithm of your own.",
             options=None if open_ended else {key: Option("value", "of your own function") for key in own},
-            works_on=_works_on(takes),
+            works_on="items" if _needs("items", takes) else works_on,
             answers=KINDS if "question" in takes else ("best",),
             growing="arrivals" in takes,
         )
@@ -298,18 +264,9 @@ def _parameters(function: Callable[..., Any], name: str) -> dict[str, inspect.Pa
     return dict(signature.parameters)
 
 
-def _goal(takes: Mapping[str, inspect.Parameter]) -> Goal:
-    """What a function looks for, as its parameters tell: one that cannot do without a budget spends a fixed one."""
-    if "budget" in takes and takes["budget"].default is inspect.Parameter.empty:
-        return "fixed budget"
-    return "either" if "epsilon" in takes else "best arm"
-
-
-def _works_on(takes: Mapping[str, inspect.Parameter]) -> Evaluations:
-    """One that cannot do without items asks for cells of them; one that names them with a default can do both."""
-    if "items" not in takes:
-        return "fresh pulls"
-    return "items" if takes["items"].default is inspect.Parameter.empty else "either"
+def _needs(name: str, takes: Mapping[str, inspect.Parameter]) -> bool:
+    """Whether a function cannot do without a parameter."""
+    return name in takes and takes[name].default is inspect.Parameter.empty
 
 
 def _answering(procedure: Any, name: str, task: Task, fixed: bool) -> Procedure[Answer]:

@@ -19,10 +19,9 @@ from surest.errors import UsageError
 from surest.evidence.lists.bars import EachArm
 from surest.evidence.lists.gate import directions
 from surest.evidence.lists.top import Top
-from surest.evidence.lists.units import Units, in_random_order
+from surest.evidence.lists.units import Units, as_they_are, in_random_order
 from surest.evidence.lists.verdict import Verdict, with_waiting
 
-TARGETS = ("items", "population")
 MOST_ARMS = 3000  # for the m best, second moments are kept for every pair of arms
 
 
@@ -50,22 +49,11 @@ def race(
     With a control, `known` may be its score on every item: it is not evaluated then, and scores are predicted from it and from
     `older` rows. With ``gate=True`` it is asked of two arms whether the first is better than the control, the second, and `known`
     is the row of the first; see `EachArm`. With `shuffled` the items come as they are: in a random order drawn elsewhere.
-
-    >>> table = np.array([[1.0, 1, 1, 0, 1], [0, 0, 1, 0, 0]])
-    >>> def answer(**settings):
-    ...     procedure, reply = race(np.arange(2), 0.05, items=5, rng=np.random.default_rng(1), **settings), None
-    ...     try:
-    ...         while True:
-    ...             request = procedure.send(reply)
-    ...             reply = table[np.ix_(request.arms, request.items)]
-    ...     except StopIteration as end:
-    ...         return end.value
-    >>> answer().arm, answer().reason
-    (0, 'exact: no other arm can catch up')
-    >>> answer(question=Question("above", bar=0.5)).verdicts, answer(question=Question("control", control=1)).verdicts
-    ((1, -1), (1, 0))
     """
-    units, population = _ordered(items, rng, target, group, weights, shuffled)
+    population = target == "population"
+    units = as_they_are(items) if shuffled else in_random_order(items, rng, group, weights)
+    if population and not np.allclose(units.weights, 1):
+        raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
     extra: dict[str, Any] = {} if spread == 1 else {"spread": spread}
     if known is not None:
         extra |= _known_row(items, known, older, units, population, group is None and weights is None)
@@ -84,8 +72,9 @@ def race(
     while True:
         t, waiting = evidence.scores.t, False
         if additions < len(arrivals):
-            more, after = _addition(arrivals[additions], units)
-            waiting = after > t and t < end
+            added = arrivals[additions]
+            more, begun = added if isinstance(added, tuple) else (int(added), 0)
+            waiting = t < end and bool(units.starts[t] < begun)
             if not waiting:
                 assert isinstance(evidence, Verdict)
                 cost = more * int(units.starts[t])
@@ -121,11 +110,7 @@ def evidence_on(
     question: Question, n: int, weights: FloatArray, delta: float, epsilon: float = 0.0, population: bool = False,
     reserve: float = 0.0, **more: Any,
 ) -> Verdict | Top | EachArm:  # fmt: skip
-    """What scores of n arms, unit by unit, say in answer to a question; `weights` are the units', in their order.
-
-    >>> evidence_on(Question("top", top=2), 3, np.ones(9), 0.05).play
-    array([0, 1, 2])
-    """
+    """What scores of n arms, unit by unit, say in answer to a question; `weights` are the units', in their order."""
     if question.best:
         return Verdict(n, weights, delta, epsilon, population, reserve, **more)
     if question.each_arm:
@@ -133,21 +118,6 @@ def evidence_on(
     if n > MOST_ARMS:
         raise UsageError(f"race-top compares every pair of arms and supports up to {MOST_ARMS} arms; got {n}")
     return Top(n, question.top, weights, delta, epsilon, population)
-
-
-def _ordered(
-    items: int, rng: np.random.Generator, target: str, group: Sequence[int] | None = None,
-    weights: Sequence[float] | None = None, shuffled: bool = False,
-) -> tuple[Units, bool]:  # fmt: skip
-    """Draw the order of a list, and tell whether the claim is about the population that it is a sample of."""
-    if target not in TARGETS:
-        raise UsageError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
-    if shuffled:
-        return Units(np.arange(items), np.arange(items + 1), np.ones(items), np.ones(items)), target == "population"
-    units, population = in_random_order(items, rng, group, weights), target == "population"
-    if population and not np.allclose(units.weights, 1):
-        raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
-    return units, population
 
 
 def _known_row(
@@ -169,13 +139,6 @@ def _catch_up(arms: IntArray, units: Units, t: int, status: Callable[[], Status]
     end = units.starts[t]
     reply = yield Cells(arms, units.items[:end], units.items[end:], status)
     return units.values(reply, 0, t)
-
-
-def _addition(given: int | tuple[int, int], units: Units) -> tuple[int, int]:
-    """How many arms an addition brings, and after how many units they take part at the earliest."""
-    if isinstance(given, int | np.integer):
-        return int(given), 0
-    return given[0], int(np.searchsorted(units.starts, given[1]))
 
 
 LIST_OPTIONS = {

@@ -176,11 +176,7 @@ class Tournament:
 
 
 def groups_of(told: BoolArray) -> list[list[int]]:
-    """The finest groups, in order, such that every player of a group is told to beat every one of all later groups.
-
-    >>> groups_of(np.array([[False, True, True], [False, False, False], [False, False, False]]))
-    [[0], [1, 2]]
-    """
+    """The finest groups, in order, such that every player of a group is told to beat every one of all later groups."""
     order = np.argsort(told.sum(axis=0) - told.sum(axis=1), kind="stable")
     ranked = told[np.ix_(order, order)]
     groups: list[list[int]] = [[]]
@@ -192,11 +188,7 @@ def groups_of(told: BoolArray) -> list[list[int]]:
 
 
 def side_interval(duels: float, score: float, delta: float) -> tuple[float, float]:
-    """Bounds of the first side's mean score, averaged over the duels that were played: they hold at any time at 1 − δ.
-
-    >>> side_interval(1000, 600, 0.05)
-    (0.5505..., 0.6494...)
-    """
+    """Bounds of the first side's mean score, averaged over the duels that were played: they hold at any time at 1 − δ."""
     if duels == 0:
         return 0.0, 1.0
     variance = duels / 4 + RHO

@@ -18,11 +18,7 @@ EDGE = 1e-12  # a mean this close to 0 or 1 is tried first: at the end itself no
 
 
 def bounded(wealth: float) -> float:
-    """Wealth that a number can hold: what is too small is lost, what is too large is not counted; both are safe.
-
-    >>> bounded(1e-300), bounded(0.5), bounded(1e300)
-    (0.0, 0.5, 1e+290)
-    """
+    """Wealth that a number can hold: what is too small is lost, what is too large is not counted; both are safe."""
     return 0.0 if wealth < TINY else min(wealth, HUGE)
 
 
@@ -38,12 +34,7 @@ class Bets:
 
 
 def leading(play: IntArray, sums: FloatArray, top: IntArray) -> int:
-    """Write the arms in play with the largest sums into `top`, by falling sum, the first of equals first; return how many.
-
-    >>> top = np.zeros(3, np.int64)
-    >>> leading(np.array([0, 2, 3, 4]), np.array([1.0, 9.0, 2.0, 2.0, 0.0]), top), top
-    (3, array([2, 3, 0]))
-    """
+    """Write the arms in play with the largest sums into `top`, by falling sum, the first of equals first; return how many."""
     count = 0
     for j in play:
         k = count
@@ -522,12 +513,6 @@ def boundary(
 
     `rank` is each arm's place among the undecided ones, the best 0; −1 for an arm that is decided. `inside`, zeros with a
     place more than there are arms, is room.
-
-    >>> weakest, strongest = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    >>> room = np.zeros(4, np.int64)
-    >>> boundary(np.array([[0, 1], [0, 2]]), np.arange(2), np.array([0, 1, 2]), weakest, strongest, room)
-    >>> weakest, strongest
-    (array([1, 2]), array([2, 1]))
     """
     for k in range(len(alive)):
         last, first = -1, 0

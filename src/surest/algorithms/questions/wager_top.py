@@ -82,11 +82,7 @@ LEAST_SEPARATION = 0.6  # in nats: a set is nominated when each of its arms is s
 
 
 def largest(values: FloatArray, m: int) -> IntArray:
-    """The places of the m largest values, in order of place; of equal ones the first.
-
-    >>> largest(np.array([0.2, 0.9, 0.5, 0.5]), 2)
-    array([1, 2])
-    """
+    """The places of the m largest values, in order of place; of equal ones the first."""
     return np.sort(np.argsort(-values, kind="stable")[:m])
 
 

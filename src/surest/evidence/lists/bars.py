@@ -15,51 +15,33 @@ from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Status
 from surest.core.question import Question
 from surest.evidence.lists.gate import UNKNOWN, Predictions, judge, mirrored, new_state
 from surest.evidence.lists.scores import Scores, strength
-from surest.kernels.constants import PLAIN, STEPS, TOLERANCE_ON_LISTS, WEIGHTS
+from surest.kernels.constants import PLAIN, STEPS, WEIGHTS
 from surest.kernels.lists import bet_above, bet_on_bars
 
 
 class Bars:
-    """Wealths for both claims about each arm, unit by unit; an arm that is left off keeps what it has.
-
-    >>> bars = Bars(2, np.ones(40), (0.5, 0.5))
-    >>> for _ in range(25):
-    ...     bars.count(np.arange(2), np.array([1.0, 0.4]))
-    >>> bars.evidence().round(2)
-    array([[  inf,  0.99],
-           [ 0.99, 89.28]])
-    """
+    """Wealths for both claims about each arm, unit by unit; an arm that is left off keeps what it has."""
 
     def __init__(
         self, n: int, weights: FloatArray, bars: tuple[float, float], ends: tuple[float, float] = (0.0, 1.0),
         population: bool = False,
     ) -> None:  # fmt: skip
-        self.weights, self.population = weights, population
+        self.so_far = Scores(n, weights, population)
         self.bars, self.ends = np.array(bars), np.array(ends)
-        self.total = float(len(weights))
-        self.t = 0
-        self.used = 0.0
-        self.sums, self.plain, self.squares = np.zeros(n), np.zeros(n), np.zeros(n)
         self.wealth = np.ones((n, 2, 1 + STEPS))
         self.certain = np.zeros((n, 2), bool)
 
     def count(self, play: IntArray, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order."""
-        row = np.zeros(len(self.sums))
+        sc, row = self.so_far, np.zeros(len(self.wealth))
         row[play] = values
-        own = self.sums, self.plain, self.squares, self.wealth
-        bet_on_bars(play, row, self.t, self.used, self.total, self.population, self.bars, self.ends, *own)
-        weight = float(self.weights[self.t])
-        self.t += 1
-        self.used = self.total if self.t == len(self.weights) else self.used + weight
-        self.sums[play] += weight * values
-        self.plain[play] += values
-        self.squares[play] += values * values
-        if not self.population:
-            left, least = self.total - self.used, TOLERANCE_ON_LISTS * self.total
-            missing = self.total * self.bars - self.sums[play, None]
-            self.certain[play, 0] = missing[:, 0] <= self.ends[0] * left + least
-            self.certain[play, 1] = missing[:, 1] > self.ends[1] * left + least
+        own = sc.sums, sc.plain, sc.squares, self.wealth
+        bet_on_bars(play, row, sc.t, sc.used, sc.total, sc.population, self.bars, self.ends, *own)
+        sc.add(play, values)
+        if not sc.population:
+            missing = sc.total * self.bars - sc.sums[play, None]
+            self.certain[play, 0] = missing[:, 0] <= self.ends[0] * sc.left + sc.least
+            self.certain[play, 1] = missing[:, 1] > self.ends[1] * sc.left + sc.least
 
     def evidence(self) -> FloatArray:
         """The wealth of each arm's claims as it stands, one row per claim; infinite for what is certain."""
@@ -70,7 +52,7 @@ class Bars:
     def nearer(self) -> IntArray:
         """Which of an arm's claims its values speak for; where both are certain, that on whose side of the middle they lie."""
         first, second = self.evidence()
-        below: BoolArray = self.plain < float(self.bars.mean()) * self.t
+        below: BoolArray = self.so_far.plain < float(self.bars.mean()) * self.so_far.t
         return np.where(np.isinf(first) & np.isinf(second), below, second > first).astype(np.int64)
 
 
@@ -82,13 +64,6 @@ class Differences:
     wealth bets on what these leave; `sign` says whether values are the candidate's score less the known one (1), or the other
     way round (−1). The first claim is to be made at `level` times the level of the second. With `agreeing`, that level, a claim
     waits until the interval of `judge` agrees with it, and what is certain is left to whoever knows more scores.
-
-    >>> claims = Differences(1, 100, 0.1)
-    >>> for _ in range(28):
-    ...     claims.count(np.arange(1), np.zeros(1))
-    >>> claims.evidence().round(1)
-    array([[20.3],
-           [ 1. ]])
     """
 
     def __init__(
@@ -107,7 +82,7 @@ class Differences:
 
     def count(self, play: IntArray, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order."""
-        t = self._sums.t
+        t = self._sums.so_far.t
         self._sums.count(play, values)
         self._paths[play, t] = values
         if self._agreeing is not None:
@@ -122,7 +97,7 @@ class Differences:
 
     def _predicted(self, arm: int) -> tuple[FloatArray, FloatArray, float]:
         """An arm's values so far, what was predicted of them, and the part of the wealth that bets without predictions."""
-        path = self._paths[arm, : self._sums.t]
+        path = self._paths[arm, : self._sums.so_far.t]
         return (
             (path, UNKNOWN, 1.0) if self._known is None else (path, self._known[arm].extend(self._sign * path), PLAIN)
         )
@@ -152,12 +127,7 @@ class Differences:
 
 
 def by_any_error(evidence: FloatArray, delta: float) -> BoolArray:
-    """The claims (a row each) whose wealth has reached n/δ for n arms: any of them is wrong with probability at most δ.
-
-    >>> by_any_error(np.array([[50.0, 1.0], [0.1, 30.0]]), 0.05)
-    array([[ True, False],
-           [False, False]])
-    """
+    """The claims (a row each) whose wealth has reached n/δ for n arms: any of them is wrong with probability at most δ."""
     reached: BoolArray = evidence >= evidence.shape[1] / delta
     return reached
 
@@ -167,10 +137,6 @@ def by_share(evidence: FloatArray, delta: float) -> BoolArray:
 
     Of n wealths, the k largest are claimed if each is at least n/(k·δ). They must be wealths of one moment: the largest
     that each has been so far would not do.
-
-    >>> by_share(np.array([[20.0, 25.0, 1.0], [0.1, 0.1, 70.0]]), 0.1)
-    array([[ True,  True, False],
-           [False, False,  True]])
     """
     n = evidence.shape[1]
     chosen = np.zeros(evidence.shape, bool)

@@ -32,9 +32,6 @@ def directions(baseline: FloatArray, older: FloatArray) -> FloatArray:
     Any numbers would do that are fixed before the order of the items is drawn. Columns are put in an order of their own and told
     once each, so that items are told the same in whichever order they are given: else, where singular values tie, the order
     would choose the vectors. Six digits are enough, and the same everywhere.
-
-    >>> abs(directions(np.array([0.0, 1.0, 0.0, 1.0]), np.array([[0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0]]))).T
-    array([[1.414214, 0.      , 1.414214, 0.      ]])
     """
     known = ~np.isnan(older)
     told = np.vstack([baseline, np.where(known, older, GAP)[known.any(axis=1)]])
@@ -57,10 +54,6 @@ class Predictions:
 
     `baseline`, NaN where a score is not known, and `more`, a row of further features for each item, are in the order in which
     the items come.
-
-    >>> told = Predictions(np.tile([0.0, 1.0], 8)).extend(np.tile([1.0, -1.0], 5))
-    >>> told[[0, 8], 0].round(2), told.shape
-    (array([0.  , 0.67]), (10, 4))
     """
 
     def __init__(self, baseline: FloatArray, more: FloatArray | None = None) -> None:
@@ -101,13 +94,7 @@ def bet_above(
     path: FloatArray, total: float, mean: float, threshold: float, lean: bool, told: FloatArray = UNKNOWN,
     share: float = 1.0,
 ) -> tuple[int, float]:  # fmt: skip
-    """After how many values "the mean of all `total` of them is at most `mean`" is refuted: see `kernels.lists.bet_above`.
-
-    >>> bet_above(np.zeros(80), 100.0, -0.1, 20.0, True)[0], bet_above(np.zeros(80), 100.0, 0.0, 20.0, False)[0]
-    (28, -1)
-    >>> bet_above(np.ones(2), 3.0, 0.3, 1e9, False)  # what is left cannot undo it
-    (2, inf)
-    """
+    """After how many values "the mean of all `total` of them is at most `mean`" is refuted: see `kernels.lists.bet_above`."""
     return lists.bet_above(path, told, 0, total, mean, threshold, lean, share, new_state())
 
 

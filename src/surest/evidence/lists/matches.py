@@ -13,14 +13,7 @@ from surest.evidence.lists.scores import Pairs, Scores
 
 
 class Duels:
-    """For every pair of arms a wealth that speaks for the first being better, over the number of pairs that could be wrong.
-
-    >>> duels = Duels(Scores(3, np.ones(9)), 3, 1, 20.0)
-    >>> for _ in range(5):
-    ...     duels.count(np.arange(3), np.array([1.0, 0.5, 0.0]))
-    >>> duels.decided()
-    (array([], dtype=int64), array([2]))
-    """
+    """For every pair of arms a wealth that speaks for the first being better, over the number of pairs that could be wrong."""
 
     def __init__(self, scores: Scores, n: int, m: int, level: float) -> None:
         self.scores, self.n, self.m, self.level = scores, n, m, level

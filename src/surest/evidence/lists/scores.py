@@ -39,13 +39,7 @@ class Scores:
 
     @property
     def means(self) -> FloatArray:
-        """An unbiased estimate of each arm's mean on the list; NaN before its first unit.
-
-        >>> scores = Scores(2, np.array([2.0, 0.5, 0.5]))
-        >>> scores.count(np.array([0]), np.array([1.0]))
-        >>> scores.means
-        array([ 1., nan])
-        """
+        """An unbiased estimate of each arm's mean on the list; NaN before its first unit."""
         if self._equal:
             return np.asarray(np.where(self.seen > 0, self.plain / np.maximum(self.seen, 1), np.nan))
         seen = self.seen.tolist()
@@ -73,8 +67,12 @@ class Scores:
 
     def count(self, play: IntArray, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order."""
-        _, weight = self.place(play, values)
-        self.sums[play] += weight * values
+        self.place(play, values)
+        self.add(play, values)
+
+    def add(self, play: IntArray, values: FloatArray) -> None:
+        """Take in the next unit, of which nothing is kept but sums."""
+        self.sums[play] += float(self.weights[self.t]) * values
         self.plain[play] += values
         self.squares[play] += values * values
         self.advance(play)
@@ -90,16 +88,7 @@ class Scores:
         self.values = np.concatenate([self.values, blank], axis=1)
 
     def intervals(self, alpha: float, arms: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """Intervals of the means of the first so many arms, default all, each at level α.
-
-        >>> scores = Scores(2, np.ones(50))
-        >>> for _ in range(40):
-        ...     scores.count(np.arange(2), np.array([1.0, 0.0]))
-        >>> [ends.round(2).tolist() for ends in scores.intervals(0.05)]
-        [[0.95, 0.0], [1.0, 0.05]]
-        >>> [ends.round(2).tolist() for ends in scores.differences(0, 0.05)]
-        [[0.0, -1.0], [0.0, -0.9]]
-        """
+        """Intervals of the means of the first so many arms, default all, each at level α."""
         return self._intervals(self.values[: self.t, :arms], self.seen[:arms], alpha)
 
     def differences(self, arm: int, alpha: float, arms: int | None = None) -> tuple[FloatArray, FloatArray]:
@@ -127,18 +116,6 @@ def strength(wealth: float) -> tuple[float, float]:
     ((0.05, 2.995732273553991), (1.0, -0.6931471805599453), (1.0, -inf))
     """
     return (min(1.0, 1 / wealth), log(wealth)) if wealth > 0 else (1.0, -inf)
-
-
-def interval(path: FloatArray, weights: FloatArray, total: float, alpha: float) -> tuple[float, float]:
-    """The means on the list that values in [0, 1] on its first items do not refute, each side at α/2.
-
-    >>> low, high = interval(np.ones(40), np.ones(40), 50.0, 0.05)
-    >>> bool(0.8 < low < 0.96), high
-    (True, 1.0)
-    >>> interval(np.array([1.0, 0.0, 1.0]), np.ones(3), 3.0, 0.05)  # all seen: the mean itself
-    (0.6666666666666666, 0.6666666666666666)
-    """
-    return lists.interval(np.ascontiguousarray(path), weights, total, alpha, np.empty(len(path)))
 
 
 class Pairs:

@@ -35,6 +35,11 @@ class Units:
         return sums
 
 
+def as_they_are(items: int) -> Units:
+    """Items alone, of equal weight, in the order of their numbers."""
+    return Units(np.arange(items), np.arange(items + 1), np.ones(items), np.ones(items))
+
+
 def in_random_order(
     items: int, rng: np.random.Generator, group: Sequence[int] | None = None, weights: Sequence[float] | None = None,
 ) -> Units:  # fmt: skip
@@ -76,9 +81,6 @@ def shares(weights: FloatArray, k: int) -> FloatArray:
     weight that was left before it and S the weighted sum before it, averaged over the orders in which the same units may have
     come. Units come as if each had an exponential time of rate w, so this is an average over the time x of the next unit:
     w/N·E[1/(1 − exp(−w·x))], with a density in proportion to exp(−x·weight left)·Π(1 − exp(−w·x)). docs/items.md has a proof.
-
-    >>> shares(np.ones(4), 2), shares(np.array([2.0, 0.5, 0.5]), 3).round(3)
-    (array([0.5, 0.5]), array([0.667, 0.167, 0.167]))
     """
     total, used = float(weights.sum()), weights[:k]
     left = total - float(used.sum())

@@ -18,11 +18,7 @@ GRID = 2.0 ** -np.arange(0, 7.5, 0.5)  # the ε at which it is seen how close th
 
 
 def with_waiting(status: Status, more: int) -> Status:
-    """The same status when `more` arms were added that take part later: of them, nothing is known yet.
-
-    >>> with_waiting(Status(leader=0, contenders=(0,), in_play=1, achieved_delta=0.01), 2).contenders
-    (0, 1, 2)
-    """
+    """The same status when `more` arms were added that take part later: of them, nothing is known yet."""
     if more == 0:
         return status
     n = len(status.intervals[0]) if status.intervals is not None else max(status.contenders or (0,)) + 1
@@ -274,14 +270,7 @@ BISECTIONS = 10
 
 
 def pairs_apart(standings: Standings, delta: float) -> float:
-    """The smallest gap, of a grid, such that all arms in play are within it of the best arm.
-
-    >>> standings = Standings(2, np.ones(100), 0.05)
-    >>> for k in range(60):
-    ...     standings.count(np.array([k % 2, 1.0 - k % 2]))
-    >>> 0.1 < pairs_apart(standings, 0.05) < 0.5
-    True
-    """
+    """The smallest gap, of a grid, such that all arms in play are within it of the best arm."""
     st, sc, n = standings, standings.scores, len(standings.born)
     missing = (1 / delta - (1 - PAIRS_SHARE) * st.current()) * (n - 1) / PAIRS_SHARE
     rivals = np.flatnonzero((missing > 0) & ~st.certain)

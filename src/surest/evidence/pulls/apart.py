@@ -54,11 +54,6 @@ def lead_of(digests: Digests, first: int, second: int, delta: float, more: Diges
 
     `more` are further rewards of the same arms. The bounds hold for all pairs of arms and all times at once with probability at
     least 1 − δ, so that the pairs may be chosen after looking.
-
-    >>> digests = Digests(2)
-    >>> digests.add([0, 0, 1, 1], [1.0, 0.0] * 2, [600, 400, 500, 500])
-    >>> [round(bound, 3) for bound in lead_of(digests, 0, 1, 0.05)()]
-    [0, 1, 0.013, 0.187]
     """
     n, counts, sums = len(digests.size), digests.counts, digests.sums
     if more is not None:
@@ -83,24 +78,13 @@ class Leads(NamedTuple):
     goal: float
 
     def __call__(self, over: int | None = None) -> LeadBounds:
-        """The bounds of the lead over an arm, by default the runner-up.
-
-        >>> digests = Digests(3)
-        >>> digests.add([0, 0, 1, 1, 2, 2], [1.0, 0.0] * 3, [600, 400, 500, 500, 100, 900])
-        >>> leads = lead_of(digests, 0, 1, 0.05)
-        >>> leads.others, leads(2).low > 0.4
-        ((1, 2), True)
-        """
+        """The bounds of the lead over an arm, by default the runner-up."""
         place = 0 if over is None else self.others.index(over)
         return _lead(_some_of(self.digests, [0, place + 1]), self.first, self.others[place], self.goal)
 
 
 def runner_up(means: FloatArray, chosen: Sequence[int]) -> int:
-    """The best arm by its mean that was not chosen.
-
-    >>> runner_up(np.array([0.5, 0.9, 0.7]), [1])
-    2
-    """
+    """The best arm by its mean that was not chosen."""
     others = means.copy()
     others[list(chosen)] = -np.inf
     return int(others.argmax())

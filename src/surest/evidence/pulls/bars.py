@@ -27,13 +27,7 @@ LARGEST = 600.0  # Wealth is counted up to exp of this, so that sums of it stay 
 
 
 def estimates(digests: Digests) -> tuple[FloatArray, FloatArray]:
-    """Every arm's mean and variance, with a pseudo-reward that is half 0, half 1. They guide sampling and prove nothing.
-
-    >>> digests = Digests(1)
-    >>> digests.add([0], [1.0], [3])
-    >>> [part.tolist() for part in estimates(digests)]
-    [[0.875], [0.109375]]
-    """
+    """Every arm's mean and variance, with a pseudo-reward that is half 0, half 1. They guide sampling and prove nothing."""
     inside = np.arange(digests.values.shape[1]) < digests.size[:, None]
     squares = np.where(inside, digests.weights * digests.values**2, 0.0).sum(axis=1)
     means = (digests.sums + 0.5) / (digests.counts + 1)
@@ -46,9 +40,6 @@ def share_needs(evidence: FloatArray, up: BoolArray, delta: float) -> FloatArray
 
     With k such arms, the one of the r-th smallest wealth needs (n − k + 2r − 1)/(δ·k), and 1/δ at least: the sums of the r
     smallest are then what `allowed` asks for. What is left of the others' wealth counts for the first.
-
-    >>> np.exp(share_needs(np.array([9.0, 1.0, -9.0, -9.0]), np.array([True, True, False, False]), 0.1)).round(2)
-    array([25., 15., inf, inf])
     """
     needs, n, k = np.full(len(evidence), np.inf), len(evidence), int(up.sum())
     if k > 0:
@@ -106,11 +97,6 @@ def allowed(wealth: FloatArray, inside: BoolArray, delta: float) -> bool:
 
     Of all S with r arms inside, the worst has the r of least wealth, and of those outside all whose wealth is less than
     what is needed.
-
-    >>> allowed(np.array([40.0, 30.0, 0.0, 0.0]), np.array([True, True, False, False]), 0.1)
-    True
-    >>> allowed(np.array([40.0, 14.0, 0.0, 0.0]), np.array([True, True, False, False]), 0.1)
-    False
     """
     least, others = np.sort(wealth[inside]), np.sort(wealth[~inside])
     r = np.arange(1, len(least) + 1)
