@@ -18,7 +18,8 @@ from calling import in_process
 from surest.arms.files import ROWS
 from surest.arms.instances import KINDS, parse_source
 from surest.arms.kinds import read_source
-from surest.arms.recorded import InOrder, read_csv, read_instances
+from surest.arms.recorded import Records, read_csv, read_instances
+from surest.core.scale import Scale
 from surest.errors import SourceError, SurestError
 
 UNIMPORTANT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -26,8 +27,8 @@ PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"
 COUNTED = "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,b,0.25,1\ny,c,1,2\nx,a,0.5,0\n"
 
 
-def read_in_order(path: Path, growing: bool = True) -> InOrder:
-    return read_source(path, bounds=(0, 1), clip=True, growing=growing)
+def read_records(path: Path, growing: bool = True) -> Records:
+    return read_source(path, Scale(-1, 1e9), growing=growing)
 
 
 def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path:
@@ -133,7 +134,7 @@ def test_a_line_has_a_limit_and_a_small_file_cannot_fill_the_memory(tmp_path: Pa
 
     def read() -> None:
         with pytest.raises(SourceError, match="line 2: more than 1,048,576 bytes, the maximum length of a line"):
-            read_in_order(path)
+            read_records(path)
 
     assert path.stat().st_size < 2**17
     assert peak_of(read) < 2**23
@@ -143,7 +144,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     few, many = (bomb(tmp_path / f"{times}.csv.gz", b"a,0.5\nb,1\n" * 10_000, times) for times in (2, 16))
     assert read_csv(many).means.tolist() == [0.5, 1.0]
     assert peak_of(lambda: read_csv(many)) < 1.2 * peak_of(lambda: read_csv(few))  # a law of two values
-    rewards = read_in_order(many).numbers
+    rewards = read_records(many).by_label
     assert [len(rewards["a"]), len(rewards["b"]), set(rewards["a"])] == [160_000, 160_000, {0.5}]
 
 
@@ -153,7 +154,7 @@ def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
     ]
     path = write(tmp_path, "arm,value\n" + "\n".join(rows) + "\n")
     assert len(rows) > 2 * ROWS
-    read = read_in_order(path).numbers
+    read = read_records(path).by_label
     expected: dict[str, list[float]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -161,7 +162,7 @@ def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
     assert {arm: list(numbers) for arm, numbers in read.items()} == expected
     path = write(tmp_path, path.read_text() + "plain,x\n")
     with pytest.raises(SourceError, match=f"line {72_002}: value 'x' is not a number"):
-        read_in_order(path)
+        read_records(path)
 
 
 @given(st.lists(st.from_regex(r"[0-9]{0,9}(\.[0-9]{0,9})?|-1|1e-3| 2|0x1", fullmatch=True), min_size=1, max_size=8))
@@ -172,23 +173,23 @@ def test_numbers_are_those_of_float(tmp_path: Path, texts: list[str]) -> None:
         expected = [float(text) for text in texts]
     except ValueError:
         with pytest.raises(SourceError, match="is not a number"):
-            read_in_order(path)
+            read_records(path)
     else:
-        assert list(read_in_order(path).numbers["a"]) == expected
+        assert list(read_records(path).by_label["a"]) == expected
 
 
 def test_other_names_and_other_columns(tmp_path: Path) -> None:
     path = write(tmp_path, "Date,Model,Score\nmonday,a,1\ntuesday,b,0.5\n")
     assert read_csv(path, columns={"arm": "model", "value": "score"}).means.tolist() == [1.0, 0.5]
     counted = write(tmp_path, "arm,value,n\na,1,3\na,0,1\n")
-    assert isinstance(read_source(counted, bounds=(0, 1)), InOrder)
-    assert read_source(counted, {"count": "n"}, bounds=(0, 1)).means.tolist() == [0.75]
+    assert isinstance(read_source(counted, Scale()), Records)
+    assert read_source(counted, Scale(), {"count": "n"}).means.tolist() == [0.75]
 
 
 def test_a_last_line_without_an_end_counts_unless_the_file_grows(tmp_path: Path) -> None:
     path = write(tmp_path, "arm,value\na,1\na,0")
-    assert list(read_in_order(path, growing=False).numbers["a"]) == [1.0, 0.0]
-    assert (read_in_order(path, growing=False).unfinished, read_in_order(path).unfinished) == ((), (str(path),))
+    assert list(read_records(path, growing=False).by_label["a"]) == [1.0, 0.0]
+    assert (read_records(path, growing=False).unfinished, read_records(path).unfinished) == ((), (str(path),))
 
 
 def test_arms_are_told_apart_by_their_whole_names(tmp_path: Path) -> None:
@@ -199,7 +200,7 @@ def test_arms_are_told_apart_by_their_whole_names(tmp_path: Path) -> None:
     expected: dict[str, list[float]] = {}
     for k, name in enumerate(rows):
         expected.setdefault(name.strip(), []).append(k % 10 / 10)
-    found = read_in_order(path).numbers
+    found = read_records(path).by_label
     assert [(name, list(numbers)) for name, numbers in found.items()] == list(expected.items())
 
 

@@ -19,6 +19,7 @@ from surest.arms.kinds import read_source
 from surest.arms.recorded import read_csv
 from surest.arms.tables import read_table, table_of
 from surest.arms.totals import named_pair
+from surest.core.scale import Scale
 
 PACKED = gzip.compress(b"arm,value\na,1\nb,0.5\na,0\na,1\na,1\n", mtime=0)
 REWARDS: list[str | bytes] = [
@@ -98,7 +99,7 @@ MISTAKES: dict[str, list[Callable[[], Any]]] = {
         lambda: read_csv("."),
     ],
     "tables": [written(read_table, content) for content in TABLES],
-    "totals": [written(partial(read_source, bounds=(0, 1)), content) for content in TOTALS],
+    "totals": [written(partial(read_source, scale=Scale()), content) for content in TOTALS],
     "items": [written(read_items, content, name, key) for name, content, key in ITEMS],
     "objects": [
         *(lambda data=data: table_of(data) for data in OBJECTS),

@@ -11,7 +11,7 @@ import pytest
 
 from calling import Run, Said
 from surest import identify
-from surest.cli import Terminated, following
+from surest.cli import Terminated, following, progress
 
 
 def rows(count: int, seed: int = 3) -> list[tuple[str, int]]:
@@ -24,6 +24,7 @@ def rows(count: int, seed: int = 3) -> list[tuple[str, int]]:
 def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A command that is followed: instead of sleeping, the next of `steps` happens to the file."""
     monkeypatch.setattr(following, "STEPS", 1)
+    monkeypatch.setattr(progress, "EVERY_LINE", 0.0)
 
     def surest(steps: Iterator[object], *arguments: str) -> Said:
         monkeypatch.setattr(following.time, "sleep", lambda seconds: next(steps))
@@ -73,7 +74,7 @@ def test_it_waits_for_two_arms_unless_they_are_named(run: Run) -> None:
     [
         ("arm,value\na,0\nb,0\nb,1\n", "reward 1 of arm 'a' was 1, and is 0 now"),
         ("arm,value\na,1\nb,0\n", "there were 2 rewards of arm 'b', and there are 1 now"),
-        ("arm,value\na,1\nb,0\nb,1\nc,1\n", "arm 'c' came after the search had begun with a, b"),
+        ("arm,value\na,1\nb,0\nb,1\nc,1\n", "arm 'c' is not among the arms a, b; name every arm with --arm from the beginning"),
         ("arm,value\na,1\nb,0\nb,1\na,x\n", "line 5: value 'x' is not a number"),
     ],
 )
@@ -90,7 +91,7 @@ def test_a_file_that_is_being_rewritten_is_waited_for(run: Run) -> None:
     last = "arm,clicks,impressions\na,100,1000\nb,222,1000\n"
     Path("totals.csv").write_text(first)
     status, out, err = run(written("totals.csv", [half, half, last]), "totals.csv", "--follow", "--json")
-    assert (status, json.loads(out)["pulls"], err.count("contenders")) == (0, 2000, 2)
+    assert (status, json.loads(out)["pulls"], "contenders" in err) == (0, 2000, True)
     Path("totals.csv").write_text(first)
     shrunk = "arm,clicks,impressions\na,9,100\nb,12,100\n"
     status, _, err = run(written("totals.csv", [shrunk] * 5), "totals.csv", "--follow")

@@ -17,6 +17,7 @@ from calling import Run
 from surest import identify
 from surest.arms.kinds import read_source
 from surest.arms.order import _few_runs, _many
+from surest.core.scale import Scale
 from surest.decision.write import decision_of
 from surest.errors import SourceError, UsageError
 from surest.search.recorded import feed, heeding_all
@@ -101,7 +102,7 @@ def test_rows_left_over_may_refute_what_the_means_of_all_rows_say() -> None:
 
 
 def numbers(path: Path) -> dict[str, list[float]]:
-    return {arm: list(rewards) for arm, rewards in read_source(path, bounds=(0, 1), growing=True).numbers.items()}
+    return {arm: list(rewards) for arm, rewards in read_source(path, Scale(), growing=True).by_label.items()}
 
 
 def append(path: Path, rows: list[tuple[str, float]]) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,13 @@ import numpy as np
 
 from surest.arms.files import Columns, Rows, is_frame
 from surest.arms.finite import FiniteArms, recorded
-from surest.arms.recorded import InOrder, chosen, in_order, laws_in, open_files
+from surest.arms.recorded import Records, chosen, laws_in, open_files, records_in
 from surest.arms.tables import Table, table_in
-from surest.arms.totals import NEEDED, Totals, named_pair, totals_in, totals_of
+from surest.arms.totals import PAIRS, Totals, named_pair, totals_in, totals_of
 from surest.core.problem import labels_of
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
 from surest.errors import RewardError, SourceError, UsageError
-
-ONE_ARGUMENT = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True)
@@ -27,16 +25,6 @@ class Functions:
 
     labels: tuple[Any, ...]
     functions: list[Callable[..., Any]]
-
-
-@dataclass(frozen=True)
-class Records:
-    """Recorded rewards, in the user's units: each arm's in the order in which they were recorded."""
-
-    labels: tuple[Any, ...]
-    rewards: list[FloatArray]
-    column: str | None = None
-    """A column of the file or data frame that was not read and may name items which several arms were tried on."""
 
 
 @dataclass(frozen=True)
@@ -66,37 +54,35 @@ def kind_of_arms(
     is_table = isinstance(arms, str | Path) or (not isinstance(arms, Mapping | list) and is_frame(arms))
     if columns and not is_table:
         raise UsageError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {_short(arms)}")
-    column = None
-    if is_table:
-        arms, column = _read(arms, scale, resample, columns)
-    elif (
+    found = _of_table(arms, scale, resample, columns) if is_table else _of_data(arms, scale, wants)
+    if not resample or isinstance(found, Simulated):
+        return found
+    if not isinstance(found, Records):
+        known = "only totals are known for these arms" if isinstance(found, Totals) else "these arms are functions"
+        raise UsageError(f"resample requires recorded rewards; {known}")
+    units = {str(label): scale.to_unit(values) for label, values in found.by_label.items()}
+    return Simulated(found.labels, recorded(units), resampled=True)
+
+
+def _of_data(arms: Any, scale: Scale, wants: str) -> Functions | Records | Simulated | Totals:
+    if (
         isinstance(arms, Mapping)
         and arms
-        and all(isinstance(v, Mapping) and {*v} == {*NEEDED[1:]} for v in arms.values())
+        and all(isinstance(v, Mapping) and {*v} == {*PAIRS[0]} for v in arms.values())
     ):
-        arms = totals_of({label: (pair["successes"], pair["trials"]) for label, pair in arms.items()})
-    if isinstance(arms, Totals) and resample:
-        raise UsageError("resample requires individual rewards; only totals are known for these arms")
-    if isinstance(arms, Totals | Simulated):
-        return arms
+        return totals_of({label: (pair["successes"], pair["trials"]) for label, pair in arms.items()})
     if callable(getattr(arms, "simulate", None)) or callable(getattr(arms, "answer", None)):
         return Simulated(tuple(arms.labels), _good_side(arms, scale), bool(getattr(arms, "recorded", False)))
     labels, given = _named(arms)
     functions = [callable(arm) for arm in given]
     if all(functions):
-        if resample:
-            raise UsageError("resample requires recorded rewards; these arms are functions")
         for label, function in zip(labels, given, strict=True):
             _check_call(label, function, wants, sync=True)
         return Functions(labels, given)
     if any(functions):
         one, other = labels[functions.index(True)], labels[functions.index(False)]
         raise UsageError(f"arm {one!r} is a callable and arm {other!r} is not; make all of them callables, or none")
-    rewards = [_array(label, arm, scale) for label, arm in zip(labels, given, strict=True)]
-    if not resample:
-        return Records(labels, rewards, column)
-    units = {str(label): scale.to_unit(values) for label, values in zip(labels, rewards, strict=True)}
-    return Simulated(labels, recorded(units), resampled=True)
+    return Records(labels, [_array(label, arm, scale) for label, arm in zip(labels, given, strict=True)])
 
 
 def async_arms(arms: Any, *, seeded: bool = False) -> Functions:
@@ -140,68 +126,49 @@ def _named(arms: Any) -> tuple[tuple[Any, ...], list[Any]]:
 
 
 def read_source(
-    table: Any, columns: Columns | None = None, *, bounds: tuple[float, float], clip: bool = False,
-    instance: str | None = None, resample: bool = False, counts: bool = True, growing: bool = False, add: bool = False,
-) -> Totals | InOrder | FiniteArms:  # fmt: skip
-    """What a file or a data frame holds, by the names of its columns: totals, rewards in order, or a law. A file is opened once.
+    table: Any, scale: Scale, columns: Columns | None = None, *, instance: str | None = None, law: bool | None = None,
+    growing: bool = False, add: bool = False, tables: bool = False,
+) -> Totals | Records | FiniteArms | Table:  # fmt: skip
+    """What a file or a data frame holds, by the names of its columns. It is opened once, here and nowhere else.
 
-    A law it is if `resample` says so, or by a column of `counts`. A folder holds rewards in order. Totals `add` up the rows of an
-    arm; rewards lie within the bounds unless those that do not are to be clipped.
+    Rewards are a `law` to draw from if that says so or, where nothing is said, if they are counted in a column; otherwise they
+    are records, as those in the files of a folder are. Totals `add` up the rows of an arm. With `tables`, where a column names
+    items, or none names arms, it is a table of scores on items.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("arm,value,count\\na,1,3\\n")
     ...     file.flush()
-    ...     read_source(file.name, bounds=(0, 1)).means
+    ...     read_source(file.name, Scale()).means
     array([1.])
     """
-    within = None if clip else bounds
-    if not is_frame(table) and Path(table).is_dir() and not resample:
-        return in_order(open_files(Path(table), growing), table, instance, columns, within)
+    renamed = columns or {}
+    if not is_frame(table) and Path(table).is_dir() and not law:
+        return records_in(open_files(Path(table), growing), table, scale, instance, columns)
     with Rows(table, growing) as rows:
         if (totals := totals_in(rows, columns, add=add)) is not None:
             return totals
-        if resample or (counts and (columns or {}).get("count", "count").strip().lower() in rows.names):
-            return chosen(laws_in(rows, bounds, columns), instance, rows.path)
-        return in_order([rows], rows.path, instance, columns, within)
+        there = [name for name in ("arm", "item", "count") if renamed.get(name, name).strip().lower() in rows.names]
+        if tables and ("arm" not in there or "item" in there):
+            return table_in(rows, columns)
+        if law or (law is None and "count" in there):
+            return chosen(laws_in(rows, scale, columns), instance, rows.path)
+        return records_in([rows], rows.path, scale, instance, columns)
 
 
-def read_law(path: str | Path, scale: Scale, columns: Columns | None = None) -> Table | Totals | FiniteArms:
-    """What a file holds to simulate searches on: a table of scores on items, totals, or rewards to draw from.
-
-    It is a table where a column names items, or none names arms. It is opened once.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("terse,polite\\n1,0\\n1,1\\n")
-    ...     file.flush()
-    ...     read_law(file.name, Scale()).labels
-    ('terse', 'polite')
-    """
-    with Rows(path) as file:
-        if (totals := totals_in(file, columns)) is not None:
-            return totals
-        arm, item = ((columns or {}).get(name, name).strip().lower() for name in ("arm", "item"))
-        if arm not in file.names or item in file.names:
-            return table_in(file, columns)
-        return chosen(laws_in(file, (scale.low, scale.high), columns), None, path)
-
-
-def _read(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> tuple[Any, str | None]:
-    """Arms from a CSV file or a data frame, and a column of it that may name items."""
+def _of_table(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> Records | Simulated | Totals:
+    """What a CSV file or a data frame holds. A data frame may have a column for each arm."""
     framed = is_frame(table)
     if not framed and not Path(table).exists():
         raise SourceError(f"arms are {str(table)!r}, which does not exist; give a CSV file, functions or arrays")
     if framed and not columns and _has_a_column_for_each_arm(Rows(table)):
-        return _wide(table), None
-    found = read_source(
-        table, columns, bounds=(scale.low, scale.high), clip=framed, resample=resample and not framed, counts=False
-    )
+        labels, values = labels_of(list(table.columns)), [_column(table, name) for name in table.columns]
+        return Records(labels, [_array(label, column, scale) for label, column in zip(labels, values, strict=True)])
+    found = read_source(table, scale, columns, law=resample and not framed)
     if isinstance(found, FiniteArms):
-        return Simulated(found.labels, _good_side(found, scale), resampled=True), None
-    if isinstance(found, Totals):
-        return found, None
-    return {label: np.asarray(numbers) for label, numbers in found.numbers.items()}, found.column
+        return Simulated(found.labels, _good_side(found, scale), resampled=True)
+    assert not isinstance(found, Table)
+    return replace(found, labels=labels_of(found.labels)) if isinstance(found, Records) else found
 
 
 def _has_a_column_for_each_arm(frame: Rows) -> bool:
@@ -215,27 +182,24 @@ def _has_a_column_for_each_arm(frame: Rows) -> bool:
     return True
 
 
-def _wide(frame: Any) -> dict[Any, FloatArray]:
-    """The rewards of a data frame with a column for each arm. Gaps are allowed at the end of a column, for arms with fewer."""
-    found = {}
-    for name in frame.columns:
-        values = np.asarray(frame[name])
-        if values.dtype.kind in "UMmS" or (values.dtype.kind == "O" and any(isinstance(v, str) for v in values)):
-            raise UsageError(
-                f"column {name!r} of the data frame holds no numbers; a frame has a column for each arm, and no others, or a row "
-                "for each reward: columns={'arm': …, 'value': …}"
-            )
-        if values.dtype.kind == "f":
-            values = values[: np.flatnonzero(~np.isnan(values)).max(initial=-1) + 1]
-            if np.isnan(values).any():
-                gap = int(np.isnan(values).argmax())
-                raise RewardError(
-                    f"column {name!r} of the data frame has no number in row {gap} (counted from 0) and numbers below it. A "
-                    "missing reward cannot be counted: fill it, or leave such rows out. Gaps at the end of a column are allowed, "
-                    "for arms with fewer rewards"
-                )
-        found[name] = values
-    return found
+def _column(frame: Any, name: Any) -> Any:
+    """The rewards in a column of a data frame. Gaps are allowed at its end, for an arm with fewer than others."""
+    values, what = np.asarray(frame[name]), f"column {name!r} of the data frame"
+    if values.dtype.kind in "UMmS" or (values.dtype.kind == "O" and any(isinstance(v, str) for v in values)):
+        raise UsageError(
+            f"{what} holds no numbers; a frame has a column for each arm, and no others, or a row for each reward: "
+            "columns={'arm': …, 'value': …}"
+        )
+    if values.dtype.kind != "f":
+        return values
+    values = values[: np.flatnonzero(~np.isnan(values)).max(initial=-1) + 1]
+    gaps = np.isnan(values)
+    if gaps.any():
+        raise RewardError(
+            f"{what} has no number in row {int(gaps.argmax())} (counted from 0) and numbers below it. A missing reward cannot be "
+            "counted: fill it, or leave such rows out. Gaps at the end of a column are allowed, for arms with fewer rewards"
+        )
+    return values
 
 
 def _check_call(label: Any, function: Callable[..., Any], wants: str, *, sync: bool = False) -> None:
@@ -243,23 +207,24 @@ def _check_call(label: Any, function: Callable[..., Any], wants: str, *, sync: b
     inner = getattr(function, "__call__", None)  # noqa: B004
     if sync and (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner)):
         raise UsageError(f"arm {label!r} is an async function; await surest.aidentify(…) instead")
+    how = f"with {wants}" if wants else "without arguments"
+    hint = (
+        ". seeded=True passes a seed, vectorised=True a count; functools.partial binds other arguments, and surest.evaluate "
+        "passes items"
+    )
+    check_takes(function, bool(wants), f"arm {label!r} is called {how}", hint)
+
+
+def check_takes(function: Callable[..., Any], number: int, called: str, hint: str = "") -> None:
+    """Refuse a function that cannot be called with so many arguments."""
     try:
-        takes = inspect.signature(function).parameters.values()
+        takes = inspect.signature(function)
     except (TypeError, ValueError):  # some functions written in C say nothing
         return
-    needed = [p.name for p in takes if p.default is p.empty and p.kind in ONE_ARGUMENT]
-    if len(needed) > bool(wants):
-        called = f"with {wants}" if wants else "without arguments"
-        raise UsageError(
-            f"arm {label!r} takes {', '.join(needed)}, but arms are called {called}. seeded=True passes a seed, "
-            "vectorised=True a count; functools.partial binds other arguments, and surest.evaluate passes items"
-        )
-    by_position = (*ONE_ARGUMENT, inspect.Parameter.VAR_POSITIONAL)
-    if wants and not any(p.kind in by_position for p in takes):
-        setting = "vectorised=True" if wants == "a count" else "seeded=True"
-        raise UsageError(
-            f"arm {label!r} takes no argument, but {setting} passes {wants}; leave {setting} out, or let it take one"
-        )
+    try:
+        takes.bind(*[None] * number)
+    except TypeError as error:
+        raise UsageError(f"{called}, and cannot take that: {error}{hint}") from None
 
 
 def _array(label: Any, rewards: Any, scale: Scale) -> FloatArray:

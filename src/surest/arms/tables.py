@@ -98,22 +98,27 @@ def read_table(data: Any, columns: Columns | None = None) -> Table:
 
 def table_in(file: Rows, columns: Columns | None) -> Table:
     """The table of a file that is open, or of a data frame."""
-    wide = _wide(file, dict(columns or {}))
-    return _long(file, columns) if wide is None else wide
+    table = _wide(file, dict(columns or {})) or _long(file, columns)
+    if not table.labels:
+        raise SourceError(f"{file.path} holds no values; it needs a header and at least one row (arm,item,value)")
+    return table
 
 
-def _long(file: Rows, columns: Columns | None) -> Table:
+def _long(file: Rows, columns: Columns | None, needed: tuple[str, ...] = NEEDED) -> Table:
+    """The table of a file with one row per cell. Rows that name no arm are of the same, and the index may name items."""
     arms, items = dict[Hashable, int](), dict[Hashable, int]()
     parts: list[tuple[IntArray, IntArray, FloatArray, IntArray]] = []
     spent: list[FloatArray] = []
-    priced = () if "cost" in (columns or {}).values() else ("cost",)
-    for batch in file.batches(NEEDED, priced, columns):
-        places = codes(batch.labels("arm"), arms), codes(batch.labels("item"), items)
-        parts.append((*places, batch.values(), np.array(batch.lines)))
+    priced = ("cost",) if "arm" in needed and "cost" not in (columns or {}).values() else ()
+    for batch in file.batches(needed, priced, columns):
+        count = len(batch.lines)
+        labels = batch.labels("arm") if "arm" in needed else [None] * count
+        names = batch.labels("item") if "item" in needed else file.index(count)
+        parts.append((codes(labels, arms), codes(names, items), batch.values(), np.array(batch.lines)))
         if "cost" in batch.columns:
             spent.append(batch.values("cost"))
     if not parts:
-        raise SourceError(f"{file.path} holds no values; it needs a header and at least one row (arm,item,value)")
+        return Table((), (), np.empty((0, 0)))
     rows, cols, values, lines = (np.concatenate(part) for part in zip(*parts, strict=True))
     _check_size(len(arms), len(items))
     there = np.flatnonzero(~np.isnan(values))
@@ -125,9 +130,12 @@ def _long(file: Rows, columns: Columns | None) -> Table:
         first = int(later.argmin())
         one, two = int(there[order[again[first]]]), int(later[first])
         arm, item = list(arms)[rows[two]], list(items)[cols[two]]
+        what, more = f"arm {arm!r} on item {item!r}", ""
+        if "arm" not in needed:
+            what, more = f"item {item!r}", "; two arms of one file: --baseline A --candidate B"
         raise SourceError(
-            f"{file.path}, {batch.unit} {lines[two]}: arm {arm!r} on item {item!r} is given as {values[two]:g}, but {batch.unit} "
-            f"{lines[one]} gave {values[one]:g} already; a cell has one value (take the mean of repeated evaluations first)"
+            f"{file.path}, {batch.unit} {lines[two]}: {what} is given as {values[two]:g}, but {batch.unit} {lines[one]} gave "
+            f"{values[one]:g} already; give one, such as the mean of repeated evaluations{more}"
         )
     table = np.full(len(arms) * len(items), np.nan)
     table[cell] = values[there]
@@ -235,28 +243,16 @@ def read_scores(source: Any, columns: Columns | None = None, *, growing: bool = 
     given = dict(columns or {})
     if not is_frame(source) and str(source).lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
         return _scores_of_lines(Path(source), given, growing)
-    found, lines = dict[Hashable, float](), dict[Hashable, int]()
     with Rows(source, growing) as file:
         indexed = file.frame is not None and given.get("item", "item").strip().lower() not in file.names
         if indexed:
             given.pop("item", None)
-        for batch in file.batches(("value",) if indexed else ("item", "value"), (), given):
-            names = file.index(len(batch.lines)) if indexed else batch.labels("item")
-            for name, value, line in zip(names, batch.values().tolist(), batch.lines, strict=True):
-                if value == value and lines.setdefault(name, line) != line:
-                    raise SourceError(
-                        f"{file.path}, {batch.unit} {line}: item {name!r} has a value in {batch.unit} {lines[name]} already; an "
-                        "item has one value (take the mean of repeated evaluations first; two arms of one file: --baseline A "
-                        "--candidate B)"
-                    )
-                if value == value or name not in found:  # a gap may be filled further down
-                    found[name] = value
-    return found
+        table = _long(file, given, ("value",) if indexed else ("item", "value"))
+    return table.rows[0] if table.labels else {}
 
 
 def _scores_of_lines(path: Path, columns: dict[str, str], growing: bool) -> dict[Hashable, float]:
-    name = columns.get("value", "value")
-    found: dict[Hashable, float] = {}
+    name, found = columns.get("value", "value"), dict[Hashable, float]()
     for item in read_items(path, columns.get("item"), growing=growing):
         if not isinstance(item.value, dict) or name not in item.value:
             raise SourceError(f"{path}: item {item.key!r} has no field {name!r} that holds its value")

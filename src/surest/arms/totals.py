@@ -28,11 +28,6 @@ class Totals:
     successes: IntArray
     trials: IntArray
 
-    def __post_init__(self) -> None:
-        for label, successes, trials in zip(self.labels, self.successes.tolist(), self.trials.tolist(), strict=True):
-            if not 0 <= successes <= trials:
-                raise SourceError(f"arm {label!r}: {successes:,} successes of {trials:,} trials; {_NOT_MORE}")
-
     def bandit(self, scale: Scale) -> "AllTrials":
         """What answers a request for all of them."""
         counts = np.column_stack([self.trials - self.successes, self.successes])
@@ -56,9 +51,6 @@ class Totals:
                 f"has {now.successes[k]:,} of {now.trials[k]:,} now; totals can only grow. Start a new search"
             )
         return now
-
-
-_NOT_MORE = "give whole numbers ≥ 0, and not more successes than trials"
 
 
 class AllTrials(NamedTuple):
@@ -113,23 +105,22 @@ def totals_in(file: Rows, columns: Columns | None, *, add: bool = False) -> Tota
     pair = named_pair(file.names, columns, str(file.path))
     if pair is None:
         return None
-    mapping = {**(columns or {}), **pair}
-    mapping.pop("value", None)
-    found: dict[Any, tuple[int, int]] = {}
-    places: dict[Any, str] = {}
+    mapping = {name: theirs for name, theirs in (columns or {}).items() if name != "value"} | pair
+    found, places = dict[Any, tuple[int, int]](), dict[Any, int]()
     for batch in file.batches(NEEDED, (), mapping):
-        both = (batch.counts(name).astype(np.int64).tolist() for name in NEEDED[1:])
-        for row, (label, won, trials) in enumerate(zip(batch.labels("arm"), *both, strict=True)):
-            if won > trials:
-                raise SourceError(f"{batch.where(row)}: {won:,} successes of {trials:,} trials; {_NOT_MORE}")
-            if label in found and not add:
+        won, trials = (batch.counts(name) for name in NEEDED[1:])
+        batch.check(won <= trials, "successes", "is more than the trials")
+        both = won.astype(np.int64).tolist(), trials.astype(np.int64).tolist()
+        for row, (label, successes, of) in enumerate(zip(batch.labels("arm"), *both, strict=True)):
+            line = places.setdefault(label, batch.lines[row])
+            if line != batch.lines[row] and not add:
                 raise SourceError(
-                    f"{batch.where(row)}: arm {label!r} has a row already, in {places[label]}. If rows are of different "
+                    f"{batch.where(row)}: arm {label!r} has a row already, in {batch.unit} {line}. If rows are of different "
                     "trials, such as days, add them up (--sum-rows on the command line); if they are running totals, keep the "
                     "last one"
                 )
             before = found.get(label, (0, 0))
-            found[label], places[label] = (before[0] + won, before[1] + trials), batch.place(row)
+            found[label] = before[0] + successes, before[1] + of
     if not found:
         raise SourceError(f"{file.path} holds no totals; it needs a header and a row for each arm ({','.join(NEEDED)})")
     return totals_of(found)
@@ -141,8 +132,15 @@ def totals_of(pairs: Mapping[Any, Sequence[int]]) -> Totals:
     >>> totals_of({"old": (30, 400), "new": (45, 410)}).successes
     array([30, 45])
     """
-    numbers = np.array([tuple(pair) for pair in pairs.values()], np.int64).reshape(-1, 2)
-    return Totals(tuple(pairs), numbers[:, 0], numbers[:, 1])
+    successes, trials = np.array([tuple(pair) for pair in pairs.values()], np.int64).reshape(-1, 2).T
+    wrong = (successes < 0) | (successes > trials)
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise SourceError(
+            f"arm {list(pairs)[k]!r}: {successes[k]:,} successes of {trials[k]:,} trials; give whole numbers ≥ 0, and not more "
+            "successes than trials"
+        )
+    return Totals(tuple(pairs), successes, trials)
 
 
 def _some(labels: Sequence[Any]) -> str:

@@ -60,7 +60,7 @@ def identify(**given: Any) -> int:
     Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
     from surest.arms.instances import is_path
-    from surest.arms.recorded import InOrder
+    from surest.arms.recorded import Records
     from surest.arms.totals import Totals
     from surest.cli import following, sources
 
@@ -94,7 +94,7 @@ def identify(**given: Any) -> int:
         refuse("totals", "suggest", "labels", "resample", "clip", "instance", "shuffle", "finished")
         return sources.identify_totals(given, settings, scale, found)
     refuse("rewards", "sum_rows", "successes_column", "trials_column", only="a table of totals")
-    if isinstance(found, InOrder):
+    if isinstance(found, Records):
         if given["shuffle"] is not None:
             refuse("--shuffle, which needs all rows to be there", "follow", "suggest")
         if given["finished"]:

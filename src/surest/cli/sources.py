@@ -16,9 +16,9 @@ import numpy as np
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import KINDS, is_path
 from surest.arms.kinds import Functions, kind_of_arms
-from surest.arms.recorded import ABOUT_ITEMS, InOrder
+from surest.arms.recorded import ABOUT_ITEMS, Records
 from surest.arms.totals import Totals
-from surest.cli.following import follow_rewards, follow_totals, records_in
+from surest.cli.following import followed_rewards, followed_totals, naming
 from surest.cli.output import check_drawn, command_again, show_result
 from surest.cli.progress import Screen
 from surest.cli.streams import say
@@ -86,29 +86,29 @@ def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale
     """Judge the totals of a table, or, with --follow, until they decide."""
     stopped_by = None
     if given["follow"]:
-        totals, stopped_by = follow_totals(given, settings, scale, totals)
+        totals, stopped_by = followed_totals(given, settings, scale, totals)
     result = _ended(find_best(totals, **settings), stopped_by)
     return show_result(result, given, {"about": ASSUMED}, stopped_by=stopped_by)
 
 
-def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, recorded: InOrder) -> int:
+def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, records: Records) -> int:
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
     stopped_by = None
     if given["follow"]:
-        recorded, stopped_by = follow_rewards(given, settings, scale, recorded)
-    rewards = records_in(recorded, given["labels"], given["source"], scale)
+        records, stopped_by = followed_rewards(given, settings, scale, records)
+    records = naming(records, given["labels"], given["source"])
     # The next call, on a longer file, must continue the same run: so the seed is 0 by default.
     how = {"record": given["decision"] is not None, "shuffle": given["shuffle"], "finished": given["finished"]}
-    result = _ended(find_best(rewards, **{"seed": 0, **settings}, **how), stopped_by)
-    used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
+    result = _ended(find_best(replace(records, column=None), **{"seed": 0, **settings}, **how), stopped_by)
+    used, rows = result.evaluations, sum(map(len, records.rewards))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
     spare = f"; {count(rows - used)} of them were not {'needed' if result.certified else 'used'}" if rows > used else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     status = show_result(result, given, facts, lines, suggestions=next_, stopped_by=stopped_by)
-    for file in recorded.unfinished:
+    for file in records.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
-    column = recorded.column
+    column = records.column
     if column is not None:
         named = {"--arm-column": given["arm_column"], "--item-column": column, "--value-column": given["value_column"]}
         options = [word for option, name in named.items() if name not in (None, "item") for word in (option, name)]

@@ -1,6 +1,5 @@
 """The front door for lists of items: `evaluate`, and `aevaluate` for async functions."""
 
-import inspect
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from surest.arms.kinds import check_takes
 from surest.arms.tables import Table, table_of
 from surest.core.costs import Scored, parted
 from surest.core.keywords import FUNCTION, check_keywords, shown_like
@@ -266,21 +266,9 @@ def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any,
             )
         if is_async(function) != asynchronous:
             raise UsageError(f"arm {label!r} is {use}evaluate(…) instead")
-        _check_takes(function, "an arm and an item" if score is not None else "an item")
-    return labels, functions
-
-
-def _check_takes(function: Callable[..., Any], given: str) -> None:
-    """Refuse a function that cannot take what it is called with, before anything is evaluated."""
-    try:
-        takes = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions written in C say nothing
-        return
-    try:
-        takes.bind(None)
-    except TypeError as error:
         name = getattr(getattr(function, "func", function), "__name__", "a function")
-        raise UsageError(f"{name} is called with {given}, and cannot take that: {error}") from None
+        check_takes(function, 1, f"{name} is called with {'an item' if score is None else 'an arm and an item'}")
+    return labels, functions
 
 
 def _known_control(

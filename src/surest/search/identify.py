@@ -11,9 +11,9 @@ import msgspec
 from surest.algorithms import NO_PULLS, running_on
 from surest.algorithms.tally import ENTRY as TALLY
 from surest.arms.files import Columns
-from surest.arms.kinds import Functions, Records, Simulated, async_arms, kind_of_arms
+from surest.arms.kinds import Functions, Simulated, async_arms, kind_of_arms
 from surest.arms.order import check_order, shuffled
-from surest.arms.recorded import ABOUT_ITEMS
+from surest.arms.recorded import ABOUT_ITEMS, Records
 from surest.arms.totals import Totals
 from surest.core.duels import DUELS
 from surest.core.keywords import check_keywords, shown_like

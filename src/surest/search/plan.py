@@ -16,7 +16,8 @@ from surest.algorithms import lookup, running_on
 from surest.arms.files import is_frame, is_log
 from surest.arms.finite import FiniteArms, bernoulli, recorded
 from surest.arms.instances import KINDS, parse_source
-from surest.arms.kinds import Records, Simulated, kind_of_arms, read_law
+from surest.arms.kinds import Simulated, kind_of_arms, read_source
+from surest.arms.recorded import Records
 from surest.arms.tables import Table, table_of
 from surest.arms.totals import Totals
 from surest.core.costs import money
@@ -318,7 +319,8 @@ def _law_of(source: Any, settings: Mapping[str, Any], columns: Mapping[str, str]
     elif isinstance(source, str) and source.partition(":")[0] in KINDS:
         source, named = parse_source(source), source
     elif isinstance(source, str | Path):
-        source, named = table_of(source) if is_log(source) else read_law(source, scale, columns), RECORDED
+        read = table_of(source) if is_log(source) else read_source(source, scale, columns, law=True, tables=True)
+        source, named = read, RECORDED
     elif _is_table(source, columns):
         source = table_of(source, columns)
     if isinstance(source, Table):
