@@ -12,13 +12,7 @@ SUFFIXES = {"report": (".html", ".md", ".json"), "picture": (".png", ".svg", ".p
 
 
 def check_place(path: Any, what: str = "file") -> None:
-    """Refuse a path that cannot be written, and one whose suffix does not say which form it is to have.
-
-    >>> check_place("page.pdf", "report")
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: page.pdf: a report's name ends in .html, .md or .json
-    """
+    """Refuse a path that cannot be written, and one whose suffix does not say which form it is to have."""
     if what in SUFFIXES and Path(path).suffix.lower() not in SUFFIXES[what]:
         *first, last = SUFFIXES[what]
         raise UsageError(f"{path}: a {what}'s name ends in {', '.join(first)} or {last}")

@@ -108,11 +108,7 @@ def missing(value: Any) -> bool:
 
 
 def numbers_of(values: Any, where: Callable[[int], str]) -> FloatArray:
-    """Objects as numbers; NaN for None, NaN, and what pandas calls NA and NaT.
-
-    >>> numbers_of([True, None, 0.5], "place {}:".format)
-    array([1. , nan, 0.5])
-    """
+    """Objects as numbers; NaN for None, NaN, and what pandas calls NA and NaT."""
     array = np.asarray(values)
     if array.dtype.kind in "biuf":
         return array.astype(float)
@@ -127,11 +123,7 @@ def numbers_of(values: Any, where: Callable[[int], str]) -> FloatArray:
 
 
 def codes(labels: Sequence[Hashable], seen: dict[Any, int]) -> IntArray:
-    """Where each label stands among those seen so far, in the order of first appearance; new ones are added.
-
-    >>> codes(["b", "a", "b"], {"a": 0})
-    array([1, 0, 1])
-    """
+    """Where each label stands among those seen so far, in the order of first appearance; new ones are added."""
     for label in dict.fromkeys(labels):
         seen.setdefault(label, len(seen))
     return np.fromiter(map(seen.__getitem__, labels), np.int64, len(labels))

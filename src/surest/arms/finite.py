@@ -85,12 +85,7 @@ class FiniteArms:
 
 
 def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Sequence[str] | None = None) -> FiniteArms:
-    """Arms from (values, weights) pairs; weights need not sum to one.
-
-    >>> arms = finite_arms([([0.5], [1]), ([0.4, 1.0], [4, 1])])
-    >>> arms.means
-    array([0.5 , 0.52])
-    """
+    """Arms from (values, weights) pairs; weights need not sum to one."""
     names = _named(labels, len(laws))
     values, probabilities, start = [], [], [0]
     for arm, (support, weights) in zip(names, laws, strict=True):
@@ -141,11 +136,7 @@ def bernoulli(means: npt.ArrayLike, labels: Sequence[str] | None = None) -> Fini
 
 
 def recorded(rewards: Mapping[str, npt.ArrayLike] | Sequence[npt.ArrayLike]) -> FiniteArms:
-    """Arms that draw, with replacement, from recorded rewards.
-
-    >>> recorded({"a": [1, 0, 1, 1], "b": [0.5, 0.25]}).means
-    array([0.75 , 0.375])
-    """
+    """Arms that draw, with replacement, from recorded rewards."""
     named = rewards if isinstance(rewards, Mapping) else {str(i): r for i, r in enumerate(rewards)}
     return finite_arms([(values, np.ones(np.shape(values))) for values in named.values()], list(named))
 

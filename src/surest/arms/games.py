@@ -64,9 +64,6 @@ def games_of(source: Any, columns: Columns | None = None, shuffle: int | None = 
     """Duels from a CSV file (first, second, and score or winner), a PGN file, an output of promptfoo, a data frame, or rows.
 
     Those of a pair are refused where they cannot be in random order; `shuffle` is the seed of a random order for all.
-
-    >>> games_of([("a", "b", 1), ("b", "a", "b"), ("a", "b", "tie")]).scores
-    [array([1. , 0.5]), array([1.])]
     """
     if isinstance(source, str | Path):
         path = Path(source)

@@ -18,11 +18,7 @@ MOST_ARMS = 10_000_000
 
 
 def example1(n: int) -> FiniteArms:
-    """Example 1 of the paper: n Bernoulli arms of mean 1 − i/n, i = 1 … n. The last one always pays 0.
-
-    >>> example1(4).means
-    array([0.75, 0.5 , 0.25, 0.  ])
-    """
+    """Example 1 of the paper: n Bernoulli arms of mean 1 − i/n, i = 1 … n. The last one always pays 0."""
     return bernoulli(1 - np.arange(1, n + 1) / n, [str(i) for i in range(1, n + 1)])
 
 
@@ -30,10 +26,6 @@ def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> Finit
     """The instance I of the lower bound's proof: arm i is 0.5 − Δ_i ± σ_i, each with probability a half (Δ_1 = 0).
 
     `gaps` are Δ_2 … Δ_n and `variances` σ_1² … σ_n² (one number serves all arms); all below 0.1.
-
-    >>> arms = lower_bound_instance([0.05], [0.04, 0.01])
-    >>> arms.means, arms.variances
-    (array([0.5 , 0.45]), array([0.04, 0.01]))
     """
     delta = np.atleast_1d(np.asarray(gaps, float))
     squares = np.atleast_1d(np.asarray(variances, float))
@@ -52,13 +44,7 @@ def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> Finit
 
 
 def parse_source(source: str, instance: str | None = None) -> FiniteArms:
-    """The arms that a source names: see `FORMS`.
-
-    >>> parse_source("bernoulli:0.5,0.45").means
-    array([0.5 , 0.45])
-    >>> parse_source("bernoulli:0.5,0.3x4").means
-    array([0.5, 0.3, 0.3, 0.3, 0.3])
-    """
+    """The arms that a source names: see `FORMS`."""
     kind, colon, rest = source.partition(":")
     if colon and kind in KINDS:
         if instance is not None:

@@ -44,11 +44,7 @@ class Simulated:
 def kind_of_arms(
     arms: Any, scale: Scale, *, resample: bool = False, wants: str = "", columns: Columns | None = None
 ) -> Functions | Records | Simulated | Totals:
-    """Tell what kind of arms a user gave. `wants` names the argument that functions are called with, if any.
-
-    >>> kind_of_arms({"a": [0, 1, 1], "b": [1, 0]}, Scale()).rewards
-    [array([0., 1., 1.]), array([1., 0.])]
-    """
+    """Tell what kind of arms a user gave. `wants` names the argument that functions are called with, if any."""
     if isinstance(arms, Records | Totals):
         return arms
     is_table = isinstance(arms, str | Path) or (not isinstance(arms, Mapping | list) and is_frame(arms))
@@ -86,13 +82,7 @@ def _of_data(arms: Any, scale: Scale, wants: str) -> Functions | Records | Simul
 
 
 def async_arms(arms: Any, *, seeded: bool = False) -> Functions:
-    """Async functions, or functions that return something to await, refused where they cannot be called as they will be.
-
-    >>> async_arms([0.5, 0.7])
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: arm '0' is 0.5 (float), not a function; aidentify takes async functions, not what they return
-    """
+    """Async functions, or functions that return something to await, refused where they cannot be called as they will be."""
     labels, given = _named(arms)
     for label, function in zip(labels, given, strict=True):
         if not callable(function):
@@ -134,13 +124,6 @@ def read_source(
     Rewards are a `law` to draw from if that says so or, where nothing is said, if they are counted in a column; otherwise they
     are records, as those in the files of a folder are. Totals `add` up the rows of an arm. With `tables`, where a column names
     items, or none names arms, it is a table of scores on items.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("arm,value,count\\na,1,3\\n")
-    ...     file.flush()
-    ...     read_source(file.name, Scale()).means
-    array([1.])
     """
     renamed = columns or {}
     if not is_frame(table) and Path(table).is_dir() and not law:
@@ -247,9 +230,5 @@ def _array(label: Any, rewards: Any, scale: Scale) -> FloatArray:
 
 
 def _short(thing: Any) -> str:
-    """A thing and its type, on one line of a message.
-
-    >>> _short("rewards.csv")
-    "'rewards.csv' (str)"
-    """
+    """A thing and its type, on one line of a message."""
     return f"{' '.join(repr(thing).split()):.60} ({type(thing).__name__})"

@@ -65,10 +65,6 @@ def pair_of(
     """Scores of two arms from two files, logs, mappings, Series, data frames or lists of numbers; of a function there are none.
 
     The list is `items`, or those of the baseline.
-
-    >>> pair = pair_of({"q1": 1, "q2": None}, {"q2": 0, "q3": 1})
-    >>> pair.items, pair.values.tolist(), pair.off_list(1)
-    (('q1', 'q2'), [[1.0, nan], [nan, 0.0]], ['q3'])
     """
     sources, names, notes = [baseline, candidate], list(SIDES), tuple[str, ...]()
     logs = [side for side, source in enumerate(sources) if isinstance(source, str | Path) and is_log(source)]
@@ -113,12 +109,7 @@ def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Ha
 def older_rows(
     sources: Any, items: Sequence[Hashable], columns: Columns | None = None, scorer: str | None = None
 ) -> FloatArray:
-    """Rows of older versions on a list of items: a table, or several tables, logs, files of one version's scores or mappings.
-
-    >>> older_rows({"v1": {"q1": 1, "q2": 0}, "v2": {"q2": 1}}, ["q2", "q1"])
-    array([[ 0.,  1.],
-           [ 1., nan]])
-    """
+    """Rows of older versions on a list of items: a table, or several tables, logs, files of one version's scores or mappings."""
     rows: list[Scores] = []
     for source in sources if isinstance(sources, list | tuple) else [sources]:
         in_logs = isinstance(source, str | Path) and is_log(source)
@@ -153,11 +144,7 @@ def _from_file(path: str | Path, columns: Columns | None, listed: Sequence[Hasha
 def pair_in(
     table: Any, baseline: Hashable, candidate: Hashable, columns: Columns | None = None, scorer: str | None = None
 ) -> Pair:
-    """Two arms of a table; the list is all its items.
-
-    >>> pair_in({"old": [1, 0], "new": [1, 1], "other": [0, 0]}, "old", "new").values.tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
-    """
+    """Two arms of a table; the list is all its items."""
     whole = table_of(table, columns, scorer=scorer, common=False)
     rows = [row_of(whole.labels, label) for label in (baseline, candidate)]
     if rows[0] == rows[1]:
@@ -167,11 +154,7 @@ def pair_in(
 
 
 def row_of(labels: Sequence[Hashable], label: Hashable) -> int:
-    """The place of an arm among those of a table or study.
-
-    >>> row_of(["old", "new"], "new")
-    1
-    """
+    """The place of an arm among those of a table or study."""
     if label not in labels:
         some = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
         raise UsageError(f"there is no arm {label!r}; there are {some}")
@@ -179,11 +162,7 @@ def row_of(labels: Sequence[Hashable], label: Hashable) -> int:
 
 
 def named(items: str | Path | Sequence[Hashable]) -> tuple[Hashable, ...]:
-    """The names of a list that is stated: in a file, or one by one.
-
-    >>> named(["q1", "q2"])
-    ('q1', 'q2')
-    """
+    """The names of a list that is stated: in a file, or one by one."""
     if isinstance(items, str | Path):
         return tuple(item.key for item in read_items(items))
     names = tuple(items)
@@ -193,11 +172,7 @@ def named(items: str | Path | Sequence[Hashable]) -> tuple[Hashable, ...]:
 
 
 def of_length(pair: Pair, length: int) -> Pair:
-    """The same scores on a list of which only the length is known beside the items that have scores.
-
-    >>> of_length(pair_of({"q1": 1, "q2": 0}, {"q1": 1}), 10).unnamed
-    8
-    """
+    """The same scores on a list of which only the length is known beside the items that have scores."""
     known = tuple(dict.fromkeys([*pair.scores[0], *pair.scores[1]]))
     if length < max(len(known), 1):
         raise UsageError(f"items is {length}, but {len(known)} items have scores; give the length of the whole list")
@@ -205,11 +180,7 @@ def of_length(pair: Pair, length: int) -> Pair:
 
 
 def in_both(pair: Pair) -> Pair:
-    """The same scores, with those items of the list as its list that have both values.
-
-    >>> in_both(pair_of({"q1": 1, "q2": 0}, {"q2": 1, "q3": 1})).items
-    ('q2',)
-    """
+    """The same scores, with those items of the list as its list that have both values."""
     items = tuple(item for item in pair.items if has_value(pair.scores[0], item) and has_value(pair.scores[1], item))
     if not items:
         raise UsageError(f"no item of the list has a value both in {pair.names[0]} and in {pair.names[1]}")

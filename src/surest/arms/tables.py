@@ -58,11 +58,6 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
     `columns` are other names of columns: ``{"arm": "model", "item": "question", "value": "score"}``. With ``{"item": …}``
     alone, the column of a wide table that names the items; otherwise `item`, `key` or `id`, the only column of text, or a first
     column that numbers the rows.
-
-    >>> table = table_of({"terse": {"q1": 1, "q2": 0}, "polite": {"q2": 1}})
-    >>> table.labels, table.items, table.values
-    (('terse', 'polite'), ('q1', 'q2'), array([[ 1.,  0.],
-           [nan,  1.]]))
     """
     if isinstance(data, Table):
         return data

@@ -66,14 +66,7 @@ class AllTrials(NamedTuple):
 
 
 def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> dict[str, str] | None:
-    """Which columns of a table hold totals, by our names for them; None if it is a table of something else.
-
-    >>> named_pair(["date", "arm", "clicks", "impressions"], None, "this")
-    {'successes': 'clicks', 'trials': 'impressions'}
-    >>> named_pair(["arm", "value", "successes", "trials"], None, "this")
-    >>> named_pair(["arm", "won", "shown"], {"successes": "won", "trials": "shown"}, "this")
-    {'successes': 'won', 'trials': 'shown'}
-    """
+    """Which columns of a table hold totals, by our names for them; None if it is a table of something else."""
     told = {name: (columns or {})[name] for name in NEEDED[1:] if name in (columns or {})}
     if len(told) == 2:
         return told
@@ -127,11 +120,7 @@ def totals_in(file: Rows, columns: Columns | None, *, add: bool = False) -> Tota
 
 
 def totals_of(pairs: Mapping[Any, Sequence[int]]) -> Totals:
-    """Totals from the successes and trials of each arm.
-
-    >>> totals_of({"old": (30, 400), "new": (45, 410)}).successes
-    array([30, 45])
-    """
+    """Totals from the successes and trials of each arm."""
     successes, trials = np.array([tuple(pair) for pair in pairs.values()], np.int64).reshape(-1, 2).T
     wrong = (successes < 0) | (successes > trials)
     if wrong.any():

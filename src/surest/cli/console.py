@@ -14,9 +14,6 @@ class Output(Console):
 
     Square brackets and colons in a label are text, never markup or an emoji; control characters are shown as a mark. A
     reader that has seen enough, as ``head`` has, is not a fault: rich would exit with status 1.
-
-    >>> Output(width=60).print("model[large] [/x] :smile: \\x1b[31m")
-    model[large] [/x] :smile: \ufffd[31m
     """
 
     def __init__(self, **settings: Any) -> None:

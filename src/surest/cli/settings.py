@@ -25,11 +25,7 @@ def option(names: str, what: str, metavar: str | None = None, **how: Any) -> Cal
 
 
 def parse_bounds(text: str | None) -> tuple[float, float]:
-    """The range of the rewards.
-
-    >>> parse_bounds("-1,5")
-    (-1.0, 5.0)
-    """
+    """The range of the rewards."""
     if text is None:
         return 0.0, 1.0
     try:
@@ -126,11 +122,7 @@ def refuse(what: str, *names: str, only: str = "") -> None:
 
 
 def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
-    """Take a file's own names of its columns out of a command's parameters: ``--arm-column`` and its like.
-
-    >>> columns_given({"arm_column": "variant", "value_column": None, "source": "log.csv"})
-    {'arm': 'variant'}
-    """
+    """Take a file's own names of its columns out of a command's parameters: ``--arm-column`` and its like."""
     named = {name.removesuffix("_column"): value for name, value in params.items() if name.endswith("_column")}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -155,11 +147,7 @@ def write_decision(result: Any, path: str | None) -> dict[str, str] | None:
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, Any]:
-    """Options from a command line: values that are JSON are read as such, others are text.
-
-    >>> parse_options(["reserve=0.1", "batch=16", "mode=quick"])
-    {'reserve': 0.1, 'batch': 16, 'mode': 'quick'}
-    """
+    """Options from a command line: values that are JSON are read as such, others are text."""
     options: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -231,11 +219,7 @@ def settings_given(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def fraction(text: str) -> float:
-    """A fraction, or a percentage.
-
-    >>> fraction("2%"), fraction("0.05"), fraction("1.5 %")
-    (0.02, 0.05, 0.015)
-    """
+    """A fraction, or a percentage."""
     number, percent, rest = text.partition("%")
     try:
         if not rest.strip():

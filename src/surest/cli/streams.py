@@ -31,11 +31,7 @@ class OutputError(SurestError):
 
 
 def shown(text: str, encoding: str = "utf-8") -> str:
-    """Text that a terminal shows and does not obey, in letters that its encoding has where we know a replacement.
-
-    >>> shown("δ = 0.05\\x07", "latin-1"), shown("δ = 0.05", "utf-8")
-    ('delta = 0.05?', 'δ = 0.05')
-    """
+    """Text that a terminal shows and does not obey, in letters that its encoding has where we know a replacement."""
     text = visible(text, keep="\n\t")
     if text.isascii() or _can_encode(text, encoding):
         return text
@@ -47,9 +43,6 @@ def say(text: str, err: bool = False, *, wrap: bool = False, indent: str = "", b
 
     With `wrap` long lines are broken between words. On a terminal the text has a style, such as ``fg="yellow"``, up to a part of
     it that is `bold`, where there is one.
-
-    >>> say("arm \x1b[31m")
-    arm \ufffd[31m
     """
     stream = sys.stderr if err else sys.stdout
     text = shown(text, getattr(stream, "encoding", None) or "utf-8")

@@ -57,11 +57,7 @@ def say(as_json: bool, data: Any, text: str | Callable[[], object]) -> None:
 
 
 def visible(text: str) -> str:
-    """Text of others on one line of a terminal, control characters written out.
-
-    >>> print(visible("model[large] \\x1b[31m\\n7 fake"))
-    model[large] \\x1b[31m\\n7 fake
-    """
+    """Text of others on one line of a terminal, control characters written out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 

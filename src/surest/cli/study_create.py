@@ -69,11 +69,6 @@ def like_study(study: Study) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The arms with which a study began, and its settings and items as keywords of `open_study`.
 
     The algorithm is left out where it is the usual one: another question, or a list, needs another.
-
-    >>> study = open_study("memory:like", "one", ["a", "b"], 0.1, items=[("q", {"text": "2 + 2?"})], seed=7)
-    >>> labels, settings = like_study(study)
-    >>> labels, settings["seed"], settings["items"]
-    (('a', 'b'), 7, [('q', {'text': '2 + 2?'})])
     """
     settings = study.settings.plain()
     settings |= settings.pop("options")

@@ -30,11 +30,7 @@ class Scored(NamedTuple):
 
 
 def parted(reward: Any, of: str = "an evaluation") -> Scored:
-    """A reward and its cost; a cost that is not a finite number ≥ 0 is refused.
-
-    >>> parted(0.5), parted((1, 0.03))
-    (Scored(value=0.5, cost=None), Scored(value=1, cost=0.03))
-    """
+    """A reward and its cost; a cost that is not a finite number ≥ 0 is refused."""
     if not isinstance(reward, tuple) or len(reward) != 2:
         return Scored(reward)
     value, cost = reward

@@ -16,40 +16,24 @@ TIES = ("tie", "draw", "tied", "drawn", "1/2", "½", "1/2-1/2")
 
 
 def pair_labels(players: Sequence[Any]) -> list[str]:
-    """All ordered pairs; the player named first is on the first side.
-
-    >>> pair_labels(["a", "b", "c"])
-    ['a vs b', 'a vs c', 'b vs a', 'b vs c', 'c vs a', 'c vs b']
-    """
+    """All ordered pairs; the player named first is on the first side."""
     names = [str(player) for player in players]
     return [f"{a}{VERSUS}{b}" for i, a in enumerate(names) for j, b in enumerate(names) if i != j]
 
 
 def pair_number(first: IntArray, second: IntArray, n: int) -> IntArray:
-    """The position of a pair among the labels.
-
-    >>> pair_number(np.array([0, 2]), np.array([2, 0]), 3)
-    array([1, 4])
-    """
+    """The position of a pair among the labels."""
     return np.asarray(first * (n - 1) + second - (second > first), np.int64)
 
 
 def players_of(pairs: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """The players of pairs, by position: who is on the first side, and who on the second.
-
-    >>> players_of(np.array([1, 4]), 3)
-    (array([0, 2]), array([2, 0]))
-    """
+    """The players of pairs, by position: who is on the first side, and who on the second."""
     first, second = np.divmod(pairs, n - 1)
     return first, second + (second >= first)
 
 
 def with_pairs(arms: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Arms and settings of a search; where it is one of duels between players, its arms are their pairs.
-
-    >>> with_pairs(["a", "b"], {"algorithm": "duels"})
-    (['a vs b', 'b vs a'], {'algorithm': 'duels', 'options': {'players': ['a', 'b']}})
-    """
+    """Arms and settings of a search; where it is one of duels between players, its arms are their pairs."""
     options = {**(given.get("options") or {}), **({"players": given["players"]} if "players" in given else {})}
     if given.get("algorithm") != DUELS or arms is None or "players" in options:
         return arms, dict(given)

@@ -22,12 +22,7 @@ class Kind(NamedTuple):
 
 
 def number(wanted: str, within: Callable[[float], bool], *, whole: bool = False, optional: bool = True) -> Kind:
-    """A finite number within a range, whole or not; None where it is optional.
-
-    >>> retries = number("a whole number ≥ 0", lambda x: x >= 0, whole=True)
-    >>> [retries.fits(value) for value in (0, None, -1, 1.5, True, "soon")]
-    [True, True, False, False, False, False]
-    """
+    """A finite number within a range, whole or not; None where it is optional."""
     kind: Any = Integral if whole else Real
 
     def fits(value: Any) -> bool:
@@ -84,13 +79,7 @@ KINDS: dict[str, Kind] = {
 
 
 def check_keywords(given: Mapping[str, Any], **others: Kind) -> None:
-    """Refuse what a keyword cannot be; `others` are a door's own, or mean something else there.
-
-    >>> check_keywords({"in_flight": "soon"})
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: in_flight is 'soon'; give the evaluations under way at a time, at least 1
-    """
+    """Refuse what a keyword cannot be; `others` are a door's own, or mean something else there."""
     kinds = KINDS | others if others else KINDS
     for name, value in given.items():
         if name in kinds and not kinds[name].fits(value):
@@ -111,13 +100,7 @@ def shown_like(door: Callable[..., Any], *but: str) -> Callable[[F], F]:
 
 
 def check_columns(columns: Mapping[str, str] | None, *sources: Any) -> None:
-    """Refuse other names of columns where no source has columns: they would be ignored.
-
-    >>> check_columns({"value": "score"}, [0.5, 1.0])
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: columns requires a file or a data frame; leave it out
-    """
+    """Refuse other names of columns where no source has columns: they would be ignored."""
     if columns and not any(
         isinstance(it, str) or hasattr(it, "__fspath__") or hasattr(it, "columns") for it in sources
     ):

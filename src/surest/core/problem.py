@@ -202,13 +202,7 @@ OTHER_NAMES = {
 
 
 def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
-    """A checked problem from labels (or a number of arms) and settings; other names are the algorithm's own options.
-
-    >>> problem_of(2, delta=1.5)
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
-    """
+    """A checked problem from labels (or a number of arms) and settings; other names are the algorithm's own options."""
     if given.get("algorithm") == DUELS:
         arms, given = with_pairs(arms, given)
     own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
@@ -223,13 +217,7 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
 
 
 def check_spread(problem: Problem, values: Mapping[Any, float], item: str) -> None:
-    """Refuse scores on one item, on [0, 1] and by arm, that are further apart than the spread; rounding is allowed for.
-
-    >>> check_spread(problem_of(["a", "b"], items=9, spread=0.1), {0: 0.5, 1: 0.7}, "item 3")
-    Traceback (most recent call last):
-        ...
-    surest.errors.RewardError: arms 'b' and 'a' scored 0.7 and 0.5 on item 3, further apart than spread=0.1. The spread does ...
-    """
+    """Refuse scores on one item, on [0, 1] and by arm, that are further apart than the spread; rounding is allowed for."""
     if problem.spread is None or len(values) < 2:
         return
     high, low = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
@@ -244,13 +232,7 @@ def check_spread(problem: Problem, values: Mapping[Any, float], item: str) -> No
 
 
 def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
-    """Refuse settings of lists of items where there is none: they would be ignored.
-
-    >>> refuse_unheeded({"repeats": 3}, items=None)
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: repeats requires a list of items; leave it out, or use surest.evaluate(arms, items)
-    """
+    """Refuse settings of lists of items where there is none: they would be ignored."""
     for name in ITEMS_ONLY:
         if items is None and given.get(name, DEFAULTS[name]) != DEFAULTS[name]:
             raise UsageError(f"{name} requires a list of items; leave it out, or use surest.evaluate(arms, items)")
@@ -337,11 +319,7 @@ def _wrong(problem: Problem) -> Iterator[str]:
 
 
 def default_algorithm(settings: Mapping[str, Any]) -> str:
-    """The algorithm that is used for a question where none is named.
-
-    >>> default_algorithm({"delta": 0.1}), default_algorithm({"top": 3, "items": 500})
-    ('wager', 'race-top')
-    """
+    """The algorithm that is used for a question where none is named."""
     kind = next((kind for kind in ALGORITHMS if settings.get(kind) is not None), "best")
     return ALGORITHMS[kind][settings.get("items") is not None]
 
@@ -369,11 +347,7 @@ def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:
 
 
 def unknown_name(name: str, known: Sequence[str]) -> str:
-    """The message about an unknown keyword.
-
-    >>> unknown_name("epsilom", ["delta", "epsilon"]), unknown_name("minimize", ["delta"])
-    ("there is no setting 'epsilom'; did you mean epsilon?", "there is no setting 'minimize'; did you mean minimise?")
-    """
+    """The message about an unknown keyword."""
     meant = meant_name(name, known)
     return f"there is no setting {name!r}; " + (f"did you mean {meant}?" if meant else f"there are {', '.join(known)}")
 

@@ -198,12 +198,6 @@ def check_request(request: Any, n: int, name: str, items: int | None = None, bef
     """A request, validated for an algorithm on n arms (and on a list of `items` items).
 
     `before` is the request that was checked last: what both look ahead at is not gone through again.
-
-    >>> check_request(Pull([0, 0], 3, Statistic.MEAN), 2, "mine")
-    Traceback (most recent call last):
-        ...
-    surest.errors.ContractError: algorithm mine asked for Pull(arms=[0, 0], times=[3, 3], mean), which names arm 0 twice; \
-a request names each arm once, with the number of its pulls
     """
     if not isinstance(request, Pull | Cells):
         raise _broken(name, request, "is not a request", "a procedure yields Pull or Cells (see surest.core.protocol)")

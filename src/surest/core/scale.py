@@ -50,15 +50,7 @@ class Scale:
         return self.worst + value * (self.best - self.worst)
 
     def number(self, reward: object, of: str) -> float:
-        """A reward as a number within the range; what cannot be counted is refused with a message about `of`.
-
-        >>> Scale().number(np.float32(0.5), "arm 'a'")
-        0.5
-        >>> Scale().number(7, "ticket 0 (arm 'a')")
-        Traceback (most recent call last):
-            ...
-        surest.errors.RewardError: reward 7 for ticket 0 (arm 'a') is not a number in [0, 1]; ...
-        """
+        """A reward as a number within the range; what cannot be counted is refused with a message about `of`."""
         if type(reward) is float and self.low <= reward <= self.high:
             return reward + 0.0
         value = plain_number(reward)
@@ -129,11 +121,7 @@ NO_SCORE = (
 
 
 def no_score(reward: object) -> ValueError | None:
-    """What is wrong where an evaluation returned None or NaN: it has failed, as one that raises has.
-
-    >>> no_score(0.5), no_score(np.float32("nan"))
-    (None, ValueError('the score is nan; None and NaN are not scores: ...'))
-    """
+    """What is wrong where an evaluation returned None or NaN: it has failed, as one that raises has."""
     reward = reward[0] if isinstance(reward, tuple) and len(reward) == 2 else reward  # with its cost
     value = plain_number(reward)
     missing = reward is None or (isinstance(value, float) and math.isnan(value))
@@ -154,11 +142,7 @@ def plain_number(reward: object) -> Any:
 
 
 def checked_scale(bounds: object, minimise: bool = False, clip: bool = False) -> Scale:
-    """A scale from bounds that a user gave, validated.
-
-    >>> checked_scale((0, 60)).width
-    60.0
-    """
+    """A scale from bounds that a user gave, validated."""
     try:
         low, high = map(float, bounds)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):

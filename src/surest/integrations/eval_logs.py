@@ -199,11 +199,7 @@ def _settings(kind: str, given: Any) -> dict[str, str]:
 
 
 def graded(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """The scores of inspect_ai that are numbers, or letters for them.
-
-    >>> graded({"match": {"value": "C"}, "judge": {"value": {"kind": 2, "why": "so"}}})
-    {'match': 1.0, 'judge/kind': 2.0}
-    """
+    """The scores of inspect_ai that are numbers, or letters for them."""
     found: dict[str, float] = {}
     for scorer, score in scores.items():
         value = score.get("value")
