@@ -20,16 +20,15 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 @problem_options(*SETTINGS, own=False)
 @option("--strict", "Also show that an arm beats all others.")
 @option("--rank", "Tell every pair apart: a full ranking.")
-@option("--arm labels", "An arm. Repeat for each arm.", "LABEL", multiple=True)
+@option("--arm labels LABEL...", "An arm. Repeat for each arm.")
 @option(
-    "--judge",
+    "--judge COMMAND",
     "Compares two arms: {first}, {second}, {item} and {seed} are replaced, and the last line of its output is the winner's "
     "label, tie, or the first's score from 0 to 1.",
-    "COMMAND",
 )
-@option("--items", "Items to judge on, one drawn for each duel: lines of text, .jsonl or .csv.", "FILE")
-@option("--column columns", "The file's name of a column, as in first=model_a.", "OURS=THEIRS", multiple=True)
-@option("--shuffle", "Shuffle recorded duels whose order was lost.", "SEED", type=int)
+@option("--items FILE", "Items to judge on, one drawn for each duel: lines of text, .jsonl or .csv.")
+@option("--column columns OURS=THEIRS...", "The file's name of a column, as in first=model_a.")
+@option("--shuffle SEED", "Shuffle recorded duels whose order was lost.")
 @search_options
 def duel(**given: Any) -> int:
     """Find who beats all others head to head.

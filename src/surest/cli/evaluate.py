@@ -31,22 +31,15 @@ COLUMNS = ("arm", "item", "value")
 @click.command()
 @click.argument("files", nargs=-1, metavar="[TABLE | LOG...]")
 @problem_options(*(name for name in SETTINGS if name != "repeats"), algorithm=ALGORITHMS["best"][True])
-@option(
-    "--suggest",
-    "Print the next K cells to evaluate, as CSV, and nothing else; with --json, as a key.",
-    "K",
-    type=click.IntRange(1),
-)
+@option("--suggest K", "Print the next K cells to evaluate, as CSV, and nothing else; with --json, as a key.")
 @column_options("arm", "item", "value")
 @option("--simulate", "Search the TABLE or LOGs as if each score had to be evaluated.")
-@option("--scorer", "The scorer that counts, if the LOGs have several.", "NAME")
-@option("--items", "The items to run commands on: lines of text, .jsonl or .csv.", "FILE")
+@option("--scorer NAME", "The scorer that counts, if the LOGs have several.")
+@option("--items FILE", "The items to run commands on: lines of text, .jsonl or .csv.")
 @option(
-    "--command commands",
+    "--command commands NAME=COMMAND...",
     "An arm: a command whose last line of output is its score; {item} is replaced by the item, or else the item comes on "
     "standard input. Repeat for each arm.",
-    "NAME=COMMAND",
-    multiple=True,
 )
 @search_options
 def evaluate(**given: Any) -> int:

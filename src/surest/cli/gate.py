@@ -37,44 +37,37 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
-@option("--margin", "How much worse is allowed: 0.03 or 3%.  [default: 0]", "D", type=fraction, default="0")
+@option("--margin D", "How much worse is allowed: 0.03 or 3%.  [default: 0]", type=fraction, default="0")
 @problem_options("delta", "target", "bounds", "minimise", own=False)
-@option("--equivalent", "Ask whether both are equal within ±D, instead of a margin.", "D", type=float)
+@option("--equivalent D", "Ask whether both are equal within ±D, instead of a margin.")
 @option(
-    "--history",
+    "--history FILE...",
     "Scores of older versions on the same items, to predict from: a TABLE, or a file for each. May be repeated.",
-    "FILE",
-    multiple=True,
 )
 @option(
     "--predict/--no-predict",
     "Predict scores from BASELINE; disable if it is evaluated along with CANDIDATE.  [default: predict]",
     default=True,
 )
-@option("--baseline", "The arm of the TABLE or study to compare with.", "ARM")
-@option("--candidate", "The arm of the TABLE or study to judge.", "ARM")
-@option("--study", "Judge two arms of a study on a list of items.", "NAME")
+@option("--baseline ARM", "The arm of the TABLE or study to compare with.")
+@option("--candidate ARM", "The arm of the TABLE or study to judge.")
+@option("--study NAME", "Judge two arms of a study on a list of items.")
 @storage_option
-@option("--items", "The list of all items, or how many there are.  [default: those of BASELINE]", "FILE|N")
-@option("--seed", "Seed of the order of the items: a number, a commit.  [default: 0]", "TEXT")
+@option("--items FILE|N", "The list of all items, or how many there are.  [default: those of BASELINE]")
+@option("--seed TEXT", "Seed of the order of the items: a number, a commit.  [default: 0]")
 @option("--shuffled", "The list is in a random order already, drawn before anything was evaluated.")
 @option("--common", "Compare on the items that both have; they are the list.")
 @option("--strict", "Refuse items that only one side has.")
-@option(
-    "--suggest",
-    "While it is not decided, print the next K cells to evaluate, as CSV; with --json, as a key.",
-    "K",
-    type=click.IntRange(1),
-)
+@option("--suggest K", "While it is not decided, print the next K cells to evaluate, as CSV; with --json, as a key.")
 @column_options("arm", "item", "value")
-@option("--scorer", "The scorer that counts, if logs have several.", "NAME")
-@option("--ledger", "Remember all gates: of those that pass, a share of at most --delta is wrong.", "FILE|URL")
+@option("--scorer NAME", "The scorer that counts, if logs have several.")
+@option("--ledger FILE|URL", "Remember all gates: of those that pass, a share of at most --delta is wrong.")
 @option("--show", "List the gates of the --ledger, and judge nothing.")
-@option("--flips", "Write the items that went from right to wrong or back, as CSV.", "FILE")
-@option("--markdown", "Write a summary for a pull request or a build's page.", "FILE")
+@option("--flips FILE", "Write the items that went from right to wrong or back, as CSV.")
+@option("--markdown FILE", "Write a summary for a pull request or a build's page.")
 @option("--speed", "BASELINE and CANDIDATE are commands: is the new one slower?  [margin: 5%]")
 @option("--by", "With --speed: the time that decides.", type=click.Choice(["wall", "cpu"]), default="wall")
-@option("--max-runs", "With --speed: at most N runs.  [default: 315]", "N", type=click.IntRange(1))
+@option("--max-runs N", "With --speed: at most N runs.  [default: 315]")
 @decision_option
 @json_option
 def gate(**given: Any) -> int:

@@ -18,32 +18,23 @@ OF_FILES = (
 @click.argument("source", required=False)
 @problem_options(*FRESH)
 @option(
-    "--command commands",
+    "--command commands NAME=COMMAND...",
     "An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
-    "NAME=COMMAND",
-    multiple=True,
 )
-@option("--instance", "The instance to use, if a CSV file holds several.", "NAME")
+@option("--instance NAME", "The instance to use, if a CSV file holds several.")
 @option("--resample", "Simulate: draw from the recorded rewards of SOURCE with replacement.")
-@click.option(
-    "--shuffle",
-    type=int,
+@option(
+    "--shuffle [SEED]",
+    "Shuffle each arm's recorded rewards first: for an independent sample whose order was lost.",
     is_flag=False,
     flag_value=0,
-    metavar="[SEED]",
-    help="Shuffle each arm's recorded rewards first: for an independent sample whose order was lost.",
 )
 @option("--vectorised", "Python arms take a count and return that many rewards.")
-@option(
-    "--suggest",
-    "If recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]",
-    "K",
-    type=click.IntRange(1),
-)
-@option("--arm labels", "An arm of the file, even one without rewards yet. Repeat for each arm.", "NAME", multiple=True)
+@option("--suggest K", "If recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]")
+@option("--arm labels NAME...", "An arm of the file, even one without rewards yet. Repeat for each arm.")
 @column_options("arm", "value")
-@option("--successes-column", "In a table of totals: the column of successes.", "NAME")
-@option("--trials-column", "In a table of totals: the column of trials.", "NAME")
+@option("--successes-column NAME", "In a table of totals: the column of successes.")
+@option("--trials-column NAME", "In a table of totals: the column of trials.")
 @option("--sum-rows", "In a table of totals: add up the rows of an arm, such as days.")
 @option("--follow", "Wait for new rows of SOURCE until they decide.")
 @option("--finished", "SOURCE gets no more rows: continue when an arm runs out of them.")

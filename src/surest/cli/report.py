@@ -19,7 +19,7 @@ from surest.writing import check_place
 
 @click.command()
 @click.argument("subject", metavar="STUDY|RESULT")
-@option("--output", "Where to write it: .html, .md or .json.", "FILE", required=True)
+@option("--output FILE", "Where to write it: .html, .md or .json.", required=True)
 @algorithm_option
 @storage_option
 @click.pass_context

@@ -18,10 +18,27 @@ from surest.writing import check_place
 Function = Callable[..., Any]
 
 
-def option(names: str, what: str, metavar: str | None = None, **how: Any) -> Callable[[Function], Function]:
-    """An option of a command: its names, what it says, and how its value is written. A flag has neither that nor a type."""
-    flag = metavar is None and not {"type", "default"} & how.keys()
-    return click.option(*names.split(), help=what, **({"is_flag": True} if flag else {"metavar": metavar}), **how)
+VALUES: dict[str, Any] = {
+    **dict.fromkeys(("K", "N"), click.IntRange(1)),
+    **dict.fromkeys(("SEED", "[SEED]"), int),
+    **dict.fromkeys(("D", "P", "S", "T", "X", "SECONDS"), float),
+}
+"""What click reads where a value is written so; others are text."""
+
+
+def option(written: str, what: str, **how: Any) -> Callable[[Function], Function]:
+    """An option of a command: its names and its value, as help shows them, and what it says.
+
+    ``--suggest K`` takes a value of the kind in `VALUES`, ``--arm labels NAME...`` may be repeated, ``--quiet`` is a flag.
+    """
+    *names, value = written.split()
+    if value.startswith("-") or value.islower():
+        names.append(value)
+        how = how if {"type", "default"} & how.keys() else {"is_flag": True, **how}
+    else:
+        metavar = value.removesuffix("...")
+        how = {"metavar": metavar, "type": VALUES.get(metavar), "multiple": metavar != value, **how}
+    return click.option(*names, help=what, **how)
 
 
 def parse_bounds(text: str | None) -> tuple[float, float]:
@@ -59,16 +76,14 @@ def whole_budget(budget: float | None) -> int | None:
 
 json_option = option("--json as_json", "Print one JSON object.")
 option_option = option(
-    "--option options",
+    "--option options NAME=VALUE...",
     "An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
-    "NAME=VALUE",
-    multiple=True,
 )
 decision_option = option(
-    "--decision", "Write the verdict and everything it rests on, for surest-verify: .jsonl or .jsonl.gz.", "FILE"
+    "--decision FILE", "Write the verdict and everything it rests on, for surest-verify: .jsonl or .jsonl.gz."
 )
 storage_option = option(
-    "--storage", "Storage of the study.  [default: sqlite:///surest.db]", "URL", envvar="SUREST_STORAGE"
+    "--storage URL", "Storage of the study.  [default: sqlite:///surest.db]", envvar="SUREST_STORAGE"
 )
 
 
@@ -76,7 +91,7 @@ def column_options(*names: str) -> Callable[[Function], Function]:
     """What a table calls its columns: ``--arm-column`` and its like."""
     what = {"arm": "names the arm", "item": "names the item", "value": "holds the value"}
     return several(*(
-        option(f"--{name}-column", f"The column of a table that {what[name]}.  [default: {name}]", "NAME") for name in names
+        option(f"--{name}-column NAME", f"The column of a table that {what[name]}.  [default: {name}]") for name in names
     ))  # fmt: skip
 
 
@@ -95,14 +110,14 @@ OF_COMMANDS = ("workers", "timeout", "retries", "on_failure")
 """Options for arms that are commands, which nothing else heeds."""
 search_options = several(
     option("--clip", "Count a number outside the bounds as the nearer bound."),
-    option("--workers", "Maximum number of commands at a time.  [default: 1]", "K", type=click.IntRange(1)),
-    option("--timeout", "Seconds after which a command is stopped and counts as failed.", "S", type=float),
-    option("--retries", "Retries of a failed command.  [default: 3]", "K", type=click.IntRange(0)),
-    option("--on-failure", "The number recorded after the last retry.", "X", type=float),
-    option("--study", "Keep the rewards in a study; continue it if it exists.", "NAME"),
+    option("--workers K", "Maximum number of commands at a time.  [default: 1]"),
+    option("--timeout S", "Seconds after which a command is stopped and counts as failed."),
+    option("--retries K", "Retries of a failed command.  [default: 3]", type=click.IntRange(0)),
+    option("--on-failure X", "The number recorded after the last retry."),
+    option("--study NAME", "Keep the rewards in a study; continue it if it exists."),
     storage_option,
-    option("--plot picture", "Draw the result: .png, .svg or .pdf.", "FILE"),
-    option("--report page", "Write a report on the result: .html, .md or .json.", "FILE"),
+    option("--plot picture FILE", "Draw the result: .png, .svg or .pdf."),
+    option("--report page FILE", "Write a report on the result: .html, .md or .json."),
     decision_option,
     json_option,
     option("--quiet", "Show no progress."),

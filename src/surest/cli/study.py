@@ -26,9 +26,7 @@ Said = tuple[Any, ...]
 
 def stored_in(kinds: str) -> Callable[[Function], Function]:
     """Where studies are kept, if not in the usual file."""
-    return option(
-        "--storage", kinds, "URL", envvar="SUREST_STORAGE", default=STORAGE, show_default=True, show_envvar=True
-    )
+    return option("--storage URL", kinds, envvar="SUREST_STORAGE", default=STORAGE, show_default=True, show_envvar=True)
 
 
 storage_option = stored_in("sqlite:///FILE, postgresql://USER@HOST/NAME, or http://HOST:PORT of a service.")
@@ -40,9 +38,8 @@ def common(command: Function) -> Function:
 
 
 algorithm_option = option(
-    "--algorithm",
+    "--algorithm FILE.py:NAME",
     "The study's algorithm, if it is in a file: the file runs only in commands that name it.",
-    "FILE.py:NAME",
 )
 
 
@@ -152,7 +149,7 @@ def resume(opened: Study) -> Said:
 @on_study(
     "ask",
     option("-k --count k", "At most this many tickets.", default=1, type=click.IntRange(1, 10**6), show_default=True),
-    option("--worker", "A name for the log. [default: the host and the program that runs this]", "WHO"),
+    option("--worker WHO", "A name for the log. [default: the host and the program that runs this]"),
 )
 def ask(opened: Study, k: int, worker: str | None) -> Said:
     """Take tickets: prints a line for each, its number, the arm to evaluate, and the item if the study has a list.
@@ -177,7 +174,7 @@ UNKNOWN = {"ignore_unknown_options": True}
     "tell",
     click.argument("ticket", type=int),
     click.argument("reward"),
-    option("--worker", "The worker, if ask was given a name.  [default: as for ask]", "WHO"),
+    option("--worker WHO", "The worker, if ask was given a name.  [default: as for ask]"),
     runs=False,
     context_settings=UNKNOWN,
 )
@@ -191,8 +188,8 @@ def tell(opened: Study, ticket: int, reward: str, worker: str | None) -> Said:
     "fail",
     click.argument("ticket", type=int),
     click.argument("reason", default=""),
-    option("--reward", "Count the evaluation as this reward instead of retrying it.", "R"),
-    option("--worker", "The worker that had the ticket, if ask was given a name.  [default: as for ask]", "WHO"),
+    option("--reward R", "Count the evaluation as this reward instead of retrying it."),
+    option("--worker WHO", "The worker that had the ticket, if ask was given a name.  [default: as for ask]"),
     runs=False,
     context_settings=UNKNOWN,
 )
@@ -211,8 +208,8 @@ def fail(opened: Study, ticket: int, reason: str, reward: str | None, worker: st
     option(
         "--workers", "Maximum number of commands at a time.", default=1, type=click.IntRange(1, 1000), show_default=True
     ),
-    option("--timeout", "Seconds after which a command is stopped and counts as failed.", "T", type=float),
-    option("--retries", "Give up after this many failures of one evaluation.", "K", type=click.IntRange(0)),
+    option("--timeout T", "Seconds after which a command is stopped and counts as failed."),
+    option("--retries K", "Give up after this many failures of one evaluation.", type=click.IntRange(0)),
     option("--clip", "Count a number outside the bounds as the nearer bound."),
 )
 def work(opened: Study, words: tuple[str, ...], **how: Any) -> Said:
@@ -253,7 +250,7 @@ def result(opened: Study, decision: str | None = None) -> Said:
 
 @study.command()
 @click.argument("name")
-@option("--output", "Write to a file instead.", "FILE", type=click.Path(dir_okay=False))
+@option("--output FILE", "Write to a file instead.", type=click.Path(dir_okay=False))
 @algorithm_option
 @common
 def export(name: str, output: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
@@ -275,7 +272,7 @@ def export(name: str, output: str | None, algorithm: str | None, storage: str, a
 
 @study.command(name="import")
 @click.argument("file", type=click.Path(allow_dash=True))
-@option("--name", "A new name for it.", "NAME")
+@option("--name NAME", "A new name for it.")
 @algorithm_option
 @common
 def import_(file: str, name: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:

@@ -17,20 +17,14 @@ from surest.text import counted
 
 @click.command()
 @click.argument("name")
-@option("--arm labels", "An arm. Repeat for each.", "LABEL", multiple=True)
-@option("--arms", "The number of arms, called 0, 1, …", "N", type=click.IntRange(1, 10**6))
-@option("--item items", "An item of the list that all arms are compared on, if there is one.", "KEY", multiple=True)
-@option(
-    "--like",
-    "Copy arms, items and settings from this study, except those given here.",
-    "STUDY",
-)
+@option("--arm labels LABEL...", "An arm. Repeat for each.")
+@option("--arms N", "The number of arms, called 0, 1, …", type=click.IntRange(1, 10**6))
+@option("--item items KEY...", "An item of the list that all arms are compared on, if there is one.")
+@option("--like STUDY", "Copy arms, items and settings from this study, except those given here.")
 @problem_options(*FRESH)
-@option(
-    "--lease-seconds", "Seconds until a ticket without a reward is handed out again.  [default: 600]", "T", type=float
-)
-@option("--on-failure", "The reward recorded after the last retry of a failed evaluation.", "R", type=float)
-@option("--retries", "Retries before that reward counts.  [default: 3]", "K", type=int)
+@option("--lease-seconds T", "Seconds until a ticket without a reward is handed out again.  [default: 600]")
+@option("--on-failure R", "The reward recorded after the last retry of a failed evaluation.", type=float)
+@option("--retries K", "Retries before that reward counts.  [default: 3]", type=int)
 @common
 def create(
     name: str, labels: tuple[str, ...], arms: int | None, items: tuple[str, ...], like: str | None, storage: str,

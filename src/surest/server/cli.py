@@ -23,9 +23,8 @@ def tokens_file() -> Path:
 
 
 tokens_option = option(
-    "--tokens",
+    "--tokens FILE",
     "Where tokens are kept, as digests. [default: ~/.config/surest/tokens.json]",
-    "FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar=TOKENS,
     show_envvar=True,
@@ -67,10 +66,8 @@ def in_thread(function: Callable[[], None]) -> None:
 @option("--port", "0 takes a free one.", default=8080, show_default=True, type=click.IntRange(0, 65535))
 @tokens_option
 @option(
-    "--proxy proxies",
+    "--proxy proxies ADDRESS...",
     "A proxy in front, such as 127.0.0.1 or 10.0.0.0/8: its X-Forwarded-For and -Proto are believed. May be repeated.",
-    "ADDRESS",
-    multiple=True,
 )
 @option("--quiet", "Log warnings and errors only.")
 @click.pass_context

@@ -21,42 +21,33 @@ BY = ("wall", "cpu")
 
 @click.command()
 @click.argument("commands", nargs=-1, required=True, metavar="COMMAND COMMAND...")
-@option("--delta", "Allowed probability of a wrong verdict.", "P", type=float, default=0.05, show_default=True)
+@option("--delta P", "Allowed probability of a wrong verdict.", default=0.05, show_default=True)
 @option(
-    "--tolerance",
+    "--tolerance T",
     "Commands that differ by no more than this count as equal: 2% or 0.02.",
-    "T",
     type=fraction,
     default="2%",
     show_default=True,
 )
-@option("-w --warmup", "Untimed runs of each command before it begins.", "N", type=click.IntRange(0), default=0)
+@option("-w --warmup N", "Untimed runs of each command before it begins.", type=click.IntRange(0), default=0)
+@option("-m --min-runs N", "Minimum runs of a command, including 5 that do not count.", default=10, show_default=True)
+@option("-M --max-runs N", "At most this many runs of a command.  [default: no limit]")
+@option("-r --runs N", "Exactly this many runs of each command.")
+@option("-s --setup CMD...", "Run once for each command, before the first run.")
+@option("-p --prepare CMD...", "Run before each run. Give it once for all commands or once for each.")
+@option("-c --cleanup CMD...", "Run once for each command, after the last run.")
 @option(
-    "-m --min-runs",
-    "Minimum runs of a command, including 5 that do not count.",
-    "N",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-)
-@option("-M --max-runs", "At most this many runs of a command.  [default: no limit]", "N", type=click.IntRange(1))
-@option("-r --runs", "Exactly this many runs of each command.", "N", type=click.IntRange(1))
-@option("-s --setup", "Run once for each command, before the first run.", "CMD", multiple=True)
-@option("-p --prepare", "Run before each run. Give it once for all commands or once for each.", "CMD", multiple=True)
-@option("-c --cleanup", "Run once for each command, after the last run.", "CMD", multiple=True)
-@option(
-    "-S --shell",
+    "-S --shell SHELL",
     "What runs the commands: a shell, 'default' (sh) or 'none'. Its start is subtracted.  [default: none, or sh if a command "
     "needs it]",
-    "SHELL",
 )
 @option("--by", "The time that decides: on the clock, or user and system.", type=click.Choice(BY), default="wall")
 @option("-N no_shell", "The same as --shell none.")
 @option("-i --ignore-failure", "Count runs with a nonzero exit status.")
-@option("-n --command-name names", "A name for a command; repeat for each.", "NAME", multiple=True)
-@option("--seed", "The seed of the order within blocks.", "S", type=click.IntRange(0))
-@option("--export-json", "Write all times as hyperfine does.", "FILE")
-@option("--export-markdown", "Write the table as hyperfine does.", "FILE")
+@option("-n --command-name names NAME...", "A name for a command; repeat for each.")
+@option("--seed S", "The seed of the order within blocks.", type=click.IntRange(0))
+@option("--export-json FILE", "Write all times as hyperfine does.")
+@option("--export-markdown FILE", "Write the table as hyperfine does.")
 @json_option
 @option("--quiet", "Show no progress.")
 def fastest(**given: Any) -> int:
