@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -134,20 +134,17 @@ def _long(file: Rows, columns: Columns | None, needed: tuple[str, ...] = NEEDED)
         )
     table = np.full(len(arms) * len(items), np.nan)
     table[cell] = values[there]
-    found = Table(tuple(arms), tuple(items), table.reshape(len(arms), len(items)))
-    return with_costs(found, rows, np.concatenate(spent)) if spent else found
+    costs = _mean_costs(rows, np.concatenate(spent), len(arms)) if spent else None
+    return Table(tuple(arms), tuple(items), table.reshape(len(arms), len(items)), costs=costs)
 
 
-def with_costs(table: Table, rows: IntArray, costs: FloatArray, unit: str = "") -> Table:
-    """A table with what an evaluation of each arm costs: the mean over its cells. Refused where a cost is below 0."""
+def _mean_costs(rows: IntArray, costs: FloatArray, arms: int) -> tuple[float, ...] | None:
+    """What an evaluation of each arm costs: the mean over its cells. None if of some arm nothing is known."""
     there = ~np.isnan(costs)
     if (costs[there] < 0).any():
         raise SourceError(f"a cost is {costs[there].min():g}; costs are numbers ≥ 0")
-    times, n = np.bincount(rows[there], minlength=len(table.labels)), len(table.labels)
-    if not times.all():
-        return table  # of some arm nothing is known
-    sums = np.bincount(rows[there], weights=costs[there], minlength=n)
-    return replace(table, costs=tuple((sums / times).tolist()), cost_unit=unit)
+    times, sums = np.bincount(rows[there], minlength=arms), np.bincount(rows[there], costs[there], arms)
+    return tuple((sums / times).tolist()) if times.all() else None
 
 
 SCORES = {"score", "scores", "reward", "result", "correct", "accuracy", "metric"}

@@ -10,11 +10,11 @@ import json
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
-from math import fsum, inf, isfinite, nan
+from math import fsum, inf, nan
 from os import PathLike
 from pathlib import Path
 from random import Random
@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from surest.arms.tables import Table, with_costs
+from surest.arms.tables import Table
 from surest.errors import SourceError, UsageError
 
 SELECT_BEST = "select-best"
@@ -36,6 +36,10 @@ NOT_METRICS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"
     f"{what}_hash" for what in ("doc", "prompt", "target")
 }
 """Fields of a sample of lm-evaluation-harness that are not scores."""
+UNKNOWN = (
+    "{} is not a recognised evaluation log; supported are .eval and .json logs of inspect_ai, samples_….jsonl files of "
+    "lm-evaluation-harness (--log_samples), and .json and .jsonl outputs of promptfoo"
+)
 
 
 class Sample(NamedTuple):
@@ -76,24 +80,18 @@ def read(path: Path) -> list[LoggedRun]:
             lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
             _, first = next(lines, (1, b""))
             if not first.lstrip().startswith(b"{"):
-                raise SourceError(_unknown(path))
-            whole = _json(first)  # None where a document has many lines
-            reader = _of_lines(whole) if isinstance(whole, dict) else None
-            if reader is not None:
-                return reader(path, [whole, *(_line(path, *numbered) for numbered in lines)])
+                raise SourceError(UNKNOWN.format(path))
+            one = _json(first)  # None where a document has many lines
+            if isinstance(one, dict) and "doc_id" in one and one.keys() & {"doc", "resps"}:
+                return [_lm_eval(path, [one, *(_line(path, *numbered) for numbered in lines)])]
+            if isinstance(one, dict) and {"promptIdx", "score"} <= one.keys():
+                return _promptfoo(path, [one, *(_line(path, *numbered) for numbered in lines)])
             return _document(path, json.loads(first + file.read()))
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, UsageError):
             raise
         what = error.strerror or error if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise SourceError(f"{path} cannot be read as an evaluation log: {what}") from None
-
-
-def _unknown(path: Path) -> str:
-    return (
-        f"{path} is not a recognised evaluation log; supported are .eval and .json logs of inspect_ai, samples_….jsonl files of "
-        "lm-evaluation-harness (--log_samples), and .json and .jsonl outputs of promptfoo"
-    )
 
 
 def _json(text: bytes) -> Any:
@@ -104,18 +102,11 @@ def _json(text: bytes) -> Any:
         return None
 
 
-def _line(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def _line(path: Path, number: int, line: bytes) -> Any:
     try:
-        found: dict[str, Any] = json.loads(line)
+        return json.loads(line)
     except ValueError as error:
         raise SourceError(f"{path}, line {number}: not JSON ({error})") from None
-    return found
-
-
-def _of_lines(first: Mapping[str, Any]) -> Callable[[Path, list[dict[str, Any]]], list[LoggedRun]] | None:
-    if "doc_id" in first and ("doc" in first or "resps" in first):
-        return _lm_eval
-    return _promptfoo if "promptIdx" in first and "score" in first else None
 
 
 def _document(path: Path, data: Mapping[str, Any]) -> list[LoggedRun]:
@@ -129,7 +120,7 @@ def _document(path: Path, data: Mapping[str, Any]) -> list[LoggedRun]:
         raise Skipped(
             f"{path} holds the totals of lm-evaluation-harness, not its samples: write them with --log_samples"
         )
-    raise SourceError(_unknown(path))
+    raise SourceError(UNKNOWN.format(path))
 
 
 def short(text: str) -> str:
@@ -162,7 +153,7 @@ def _zipped(path: Path, file: BinaryIO) -> tuple[dict[str, Any], list[dict[str, 
         if "header.json" in names:
             return json.loads(archive.read("header.json")), json.loads(archive.read("summaries.json"))
         if "_journal/start.json" not in names:
-            raise SourceError(_unknown(path))
+            raise SourceError(UNKNOWN.format(path))
         parts = sorted(name for name in names if name.startswith("_journal/summaries/"))
         samples = [sample for part in parts for sample in json.loads(archive.read(part))]
         return {"status": "started", **json.loads(archive.read("_journal/start.json"))}, samples
@@ -229,7 +220,7 @@ def _number(value: Any) -> float | None:
 # lm-evaluation-harness
 
 
-def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[LoggedRun]:
+def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> LoggedRun:
     found: dict[str, Sample] = {}
     for line in lines:
         kind = line.get("filter", "none")
@@ -239,27 +230,19 @@ def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[LoggedRun]:
         item = str(line["doc_id"])
         sample = found.setdefault(item, Sample(item, {}, line.get("doc_hash")))
         sample.scores.update({name: score for name, score in scores.items() if score is not None})
-    task, time = _task_and_time(path)
+    name = path.stem.removeprefix("samples_")  # samples_TASK_TIME.jsonl
+    task, cut, time = name.rpartition("_")
+    task, time = (task, time) if cut and time[:1].isdigit() else (name, "")
+    # The totals beside the samples name the model; otherwise the folder does, which the tool names after it.
     beside = path.with_name(f"results_{time}.json")
     totals = _json(beside.read_bytes()) if beside.is_file() else None
     totals = totals if isinstance(totals, dict) else {}
-    return [LoggedRun(path, task, _lm_eval_names(path, task, totals), list(found.values()))]
-
-
-def _task_and_time(path: Path) -> tuple[str, str]:
-    """From ``samples_TASK_TIME.jsonl``."""
-    name = path.stem.removeprefix("samples_")
-    task, cut, time = name.rpartition("_")
-    return (task, time) if cut and time[:1].isdigit() else (name, "")
-
-
-def _lm_eval_names(path: Path, task: str, totals: Mapping[str, Any]) -> dict[str, str]:
-    """What the totals beside the samples say of the model; otherwise the name of the folder, which the tool makes from it."""
     config, shots = totals.get("config") or {}, totals.get("n-shot") or {}
     names = {"model": str(totals.get("model_name") or path.resolve().parent.name)}
     more = _settings("model_args", config.get("model_args")) | _settings("gen_kwargs", config.get("gen_kwargs"))
     names |= {kind: text for kind, text in more.items() if not kind.endswith((" pretrained", " model"))}
-    return names | _settings("config", {"num_fewshot": shots.get(task) if isinstance(shots, dict) else None})
+    names |= _settings("config", {"num_fewshot": shots.get(task) if isinstance(shots, dict) else None})
+    return LoggedRun(path, task, names, list(found.values()))
 
 
 # promptfoo
@@ -409,28 +392,44 @@ def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, com
         runs = [run._replace(samples=[s._replace(item=f"{run.task}/{s.item}") for s in run.samples]) for run in runs]
     for run, arm in zip(runs, arms, strict=True):
         _check_contents(run, contents)
-        scored, repeated = _means(run, chosen)
-        if repeated:
+        found: dict[str, list[float]] = {}
+        for sample in run.samples:
+            found.setdefault(sample.item, []).append(sample.scores.get(chosen, nan))
+        if any(len(values) > 1 for values in found.values()):
             notes.append(f"{run.path} has samples that were run several times: the mean over their epochs counts")
-        rows.setdefault(arm, {}).update(scored)
-    items, unpaired = _items(rows, common)
-    values = np.array([[row.get(item, nan) for item in items] for row in rows.values()])
-    return _priced(Table(tuple(rows), items, values, (*notes, *unpaired)), runs, arms), chosen
+        rows.setdefault(arm, {}).update({item: fsum(values) / len(values) for item, values in found.items()})
+    items = tuple(dict.fromkeys(item for row in rows.values() for item in row))
+    scores = np.array([[row.get(item, nan) for item in items] for row in rows.values()])
+    return _priced(_paired(Table(tuple(rows), items, scores, tuple(notes)), common), runs, arms), chosen
+
+
+def _paired(table: Table, common: bool) -> Table:
+    """The table without items that some arm has no score for, or with them as gaps, and what is said of that."""
+    lacking = ~np.isfinite(table.values)
+    gaps = lacking.any(axis=0).tolist()
+    if not any(gaps):
+        return table
+    item = gaps.index(True)
+    such = f"such as {table.items[item]!r} of {table.labels[int(lacking[:, item].argmax())]!r}"
+    said = f"{sum(gaps)} of {len(gaps)} samples have no score in some run, {such}"
+    if not common:
+        return replace(table, notes=(*table.notes, f"{said}: they are gaps"))
+    shared = [place for place, gap in enumerate(gaps) if not gap]
+    if not shared:
+        raise SourceError(f"no sample has a score in every run: {said}; give runs on the same data")
+    notes = *table.notes, f"{said}: they are left out, and the verdict is about the other {len(shared)}"
+    return replace(table, items=tuple(table.items[k] for k in shared), values=table.values[:, shared], notes=notes)
 
 
 def _priced(table: Table, runs: list[LoggedRun], arms: Sequence[str]) -> Table:
     """The table with what a sample of each arm costs on average, in the first unit that is known, and not 0, of all arms."""
     for unit in ("$", "tokens", "s"):
-        cells = [
-            (table.labels.index(arm), sample.costs[unit])
-            for run, arm in zip(runs, arms, strict=True)
-            for sample in run.samples
-            if unit in sample.costs
-        ]
-        rows, costs = np.array([row for row, _ in cells], np.int64), np.array([cost for _, cost in cells])
-        found = with_costs(table, rows, costs, unit)
-        if found.costs is not None and all(found.costs):
-            return found
+        costs: dict[Any, list[float]] = {label: [] for label in table.labels}
+        for run, arm in zip(runs, arms, strict=True):
+            costs[arm] += [sample.costs[unit] for sample in run.samples if unit in sample.costs]
+        means = tuple(sum(each) / max(len(each), 1) for each in costs.values())
+        if all(means):
+            return replace(table, costs=means, cost_unit=unit)
     return table
 
 
@@ -461,11 +460,10 @@ def _scorer(runs: list[LoggedRun], asked: str | None) -> str:
     if empty is not None:
         raise SourceError(f"{empty.path} has no sample with a score that is a number; leave it out")
     shared = [name for name in known[0] if all(name in names for names in known)]
-    defaults = {run.default for run in runs}
-    if asked is None and len(defaults) == 1 and defaults != {None}:
+    if asked is None and len(defaults := {run.default for run in runs}) == 1:
         (asked,) = defaults
     if asked is None and len(shared) == 1:
-        return shared[0]
+        (asked,) = shared
     if asked in shared:
         return str(asked)
     if asked is None and shared:
@@ -509,32 +507,3 @@ def _check_contents(run: LoggedRun, contents: dict[str, tuple[str, Path]]) -> No
                     f"sample {sample.item!r} of {run.path} is not the sample of that name in {path}: the question or its answer "
                     "differs, so they cannot be paired; give logs of the same data"
                 )
-
-
-def _means(run: LoggedRun, scorer: str) -> tuple[dict[str, float], bool]:
-    """The value of each sample, the mean over its epochs; and whether there were several."""
-    found: dict[str, list[float]] = {}
-    for sample in run.samples:
-        found.setdefault(sample.item, []).append(sample.scores.get(scorer, nan))
-    means = {item: fsum(values) / len(values) for item, values in found.items()}
-    return means, any(len(values) > 1 for values in found.values())
-
-
-def _items(rows: Mapping[str, Mapping[str, float]], common: bool) -> tuple[tuple[str, ...], list[str]]:
-    """The list of items, and what is said of those that some arm has no value for."""
-    every = tuple(dict.fromkeys(item for row in rows.values() for item in row))
-    without = {}
-    for item in every:
-        lacking = [arm for arm, row in rows.items() if not isfinite(row.get(item, nan))]
-        if lacking:
-            without[item] = lacking[0]
-    if not without:
-        return every, []
-    shared = tuple(item for item in every if item not in without)
-    item, arm = next(iter(without.items()))
-    said = f"{len(without)} of {len(every)} samples have no score in some run, such as {item!r} of {arm!r}"
-    if not common:
-        return every, [f"{said}: they are gaps"]
-    if not shared:
-        raise SourceError(f"no sample has a score in every run: {said}; give runs on the same data")
-    return shared, [f"{said}: they are left out, and the verdict is about the other {len(shared)}"]
