@@ -406,7 +406,7 @@ def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, com
 def _paired(table: Table, common: bool) -> Table:
     """The table without items that some arm has no score for, or with them as gaps, and what is said of that."""
     lacking = ~np.isfinite(table.values)
-    gaps = lacking.any(axis=0).tolist()
+    gaps = [bool(column.any()) for column in lacking.T]
     if not any(gaps):
         return table
     item = gaps.index(True)
