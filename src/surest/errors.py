@@ -1,21 +1,4 @@
-"""The exceptions of surest.
-
-SurestError
-├── UsageError          a mistake of the caller: what was given, what is allowed, what to do (exit status 2)
-│   ├── UnknownStudyError  a study that does not exist
-│   ├── SourceError     a source, file or instance that cannot be read
-│   ├── RewardError     a reward that is not a number within the bounds
-│   ├── TicketError     an unknown ticket, or one that already has another reward
-│   ├── PullLimitError  more pulls in one request than can be made or counted
-│   ├── EvaluationError an arm whose evaluation failed after all retries
-│   ├── ContractError   an algorithm or a bandit that violates the contract between them
-│   └── MissingPackageError  an optional package that is not installed, and how to install it; also an `ImportError`
-├── TranscriptError     a replayed request differs from the recorded one
-├── StorageError        a database that cannot be reached, read or written, or is damaged
-└── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
-
-Interrupted             Ctrl-C ended a search; a `KeyboardInterrupt` with the answer so far as its `result`
-"""
+"""The exceptions of surest. A mistake of the caller, a `UsageError`, says what was given, what is allowed and what to do."""
 
 from typing import Any
 
@@ -25,7 +8,7 @@ class SurestError(Exception):
 
 
 class UsageError(SurestError, ValueError):
-    """A mistake of the caller."""
+    """A mistake of the caller; a command ends with status 2."""
 
 
 class UnknownStudyError(UsageError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from surest.core.keywords import number
-from surest.core.problem import meant_name, setting_names, unknown_name
+from surest.core.problem import SETTINGS, meant_name
 from surest.core.protocol import Answer, IntArray, Procedure
 from surest.core.question import BEST, KINDS, TRAITS, Kind, Question
 from surest.errors import ContractError, UsageError
@@ -47,10 +47,12 @@ def check_options(algorithm: str, known: Mapping[str, Option], given: Mapping[st
 
 def _unknown(algorithm: str, name: str, known: Mapping[str, Option], has: str) -> str:
     """What to say of a name that is not an option."""
-    own, meant = f"{algorithm} has no option {name!r}; it has {has or 'none'}", meant_name(name, setting_names(known))
+    own, meant = f"{algorithm} has no option {name!r}; it has {has or 'none'}", meant_name(name, [*SETTINGS, *known])
     if meant is None:
         return own
-    return f"{own}. Did you mean {meant}?" if meant in known else f"{unknown_name(name, setting_names(known))} ({own})"
+    if meant in known:
+        return f"{own}. Did you mean {meant}?"
+    return f"there is no setting {name!r}; did you mean {meant}? ({own})"
 
 
 FITS: dict[str, Callable[[Any], bool]] = {

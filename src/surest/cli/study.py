@@ -4,18 +4,18 @@ import io
 import sys
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
 from surest.cli import Commands, streams
 from surest.cli.settings import check_decision, decision_option, option, several, write_decision
-from surest.errors import SourceError, SurestError
+from surest.errors import SurestError
 from surest.study.log import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
 from surest.text import counted, in_json
+from surest.writing import written
 
 # What only some commands need is imported there: ask and tell are called once for each evaluation.
 
@@ -55,7 +55,7 @@ def say(as_json: bool, data: Any, text: str | Callable[[], object]) -> None:
 
 def visible(text: str) -> str:
     """Text of others on one line of a terminal, control characters written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @click.group(cls=Commands, lazy={"create": "surest.cli.study_create"})  # its options are those of every algorithm
@@ -97,13 +97,12 @@ def on_study(
 
 @study.command(name="list")
 @common
-def list_(storage: str, as_json: bool) -> int:
+def list_(storage: str, as_json: bool) -> None:
     """List the studies of a database: how each stands, and which arm leads."""
     rows = [_standing(one) for one in list_studies(storage)]
     said = ([r["name"], r["state"], r["leader"] or "–", counted(r["arms"], "arm"), f"δ = {r['delta']}"] for r in rows)
     lines = ["\t".join(visible(str(cell)) for cell in line) for line in said]
     say(as_json, rows, "\n".join(lines) or "no studies")
-    return 0
 
 
 def _standing(one: Study) -> dict[str, Any]:
@@ -146,59 +145,62 @@ def resume(opened: Study) -> Said:
     return {"name": opened.name, "paused": False}, f"study {opened.name} goes on"
 
 
+def worker(what: str) -> Callable[[Function], Function]:
+    """The option that names a worker."""
+    return option("--worker WHO", what, default=shell_name)
+
+
 @on_study(
     "ask",
     option("-k --count k", "At most this many tickets.", default=1, type=click.IntRange(1, 10**6), show_default=True),
-    option("--worker WHO", "A name for the log. [default: the host and the program that runs this]"),
+    worker("A name for the log. [default: the host and the program that runs this]"),
 )
-def ask(opened: Study, k: int, worker: str | None) -> Said:
+def ask(opened: Study, k: int, worker: str) -> Said:
     """Take tickets: prints a line for each, its number, the arm to evaluate, and the item if the study has a list.
 
     Exit status: 0 some tickets; 4 none now, rewards of others are awaited: try again later; 3 no more: the study is finished.
     """
-    tickets = opened.ask(k, shell_name() if worker is None else worker)
+    tickets = opened.ask(k, worker)
     data = [{"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label} for ticket in tickets]
     for row, ticket in zip(data, tickets, strict=True):
-        item = opened.item_of(ticket)
-        if item is not None:
+        if (item := opened.item_of(ticket)) is not None:
             row["item"] = item.key
-    lines = [" ".join(visible(str(row[key])) for key in ("ticket", "arm", "item") if key in row) for row in data]
+    lines = [" ".join(visible(str(value)) for key, value in row.items() if key != "index") for row in data]
     return data, "\n".join(lines), 0 if tickets else 3 if opened.finished else 4
 
 
-UNKNOWN = {"ignore_unknown_options": True}
-"""For negative numbers."""
+NEGATIVE = {"context_settings": {"ignore_unknown_options": True}}
+"""Lets a number be negative."""
 
 
 @on_study(
     "tell",
     click.argument("ticket", type=int),
-    click.argument("reward"),
-    option("--worker WHO", "The worker, if ask was given a name.  [default: as for ask]"),
+    click.argument("reward", type=float),
+    worker("The worker, if ask was given a name.  [default: as for ask]"),
     runs=False,
-    context_settings=UNKNOWN,
+    **NEGATIVE,
 )
-def tell(opened: Study, ticket: int, reward: str, worker: str | None) -> Said:
+def tell(opened: Study, ticket: int, reward: float, worker: str) -> Said:
     """Tell the REWARD of a TICKET. It is on disk when this returns."""
-    opened.tell(ticket, _number(reward), worker=shell_name() if worker is None else worker)
-    return {"ticket": ticket, "reward": _number(reward)}, f"ticket {ticket}: {reward}"
+    opened.tell(ticket, reward, worker=worker)
+    return {"ticket": ticket, "reward": reward}, f"ticket {ticket}: {reward}".removesuffix(".0")
 
 
 @on_study(
     "fail",
     click.argument("ticket", type=int),
     click.argument("reason", default=""),
-    option("--reward R", "Count the evaluation as this reward instead of retrying it."),
-    option("--worker WHO", "The worker that had the ticket, if ask was given a name.  [default: as for ask]"),
+    option("--reward R", "Count the evaluation as this reward instead of retrying it.", type=float),
+    worker("The worker that had the ticket, if ask was given a name.  [default: as for ask]"),
     runs=False,
-    context_settings=UNKNOWN,
+    **NEGATIVE,
 )
-def fail(opened: Study, ticket: int, reason: str, reward: str | None, worker: str | None) -> Said:
+def fail(opened: Study, ticket: int, reason: str, reward: float | None, worker: str) -> Said:
     """Report that the evaluation of a TICKET failed, and why. Only the worker that holds it can."""
     from surest.result.words import health_line
 
-    stated = None if reward is None else _number(reward)
-    opened.fail(ticket, reason, stated, worker=shell_name() if worker is None else worker)
+    opened.fail(ticket, reason, reward, worker=worker)
     return {"ticket": ticket, "health": opened.health()}, health_line(opened.health())
 
 
@@ -243,9 +245,9 @@ def result(opened: Study, decision: str | None = None) -> Said:
 
     check_decision(decision)
     found = opened.result(record=decision is not None)
-    written = write_decision(found, decision)
-    data = found.to_dict() | ({} if written is None else {"decision": written})
-    return data, lambda: show_verdict(found, written), 0 if found.certified else 3
+    told = write_decision(found, decision)
+    data = found.to_dict() | ({} if told is None else {"decision": told})
+    return data, lambda: show_verdict(found, told), 0 if found.certified else 3
 
 
 @study.command()
@@ -253,7 +255,7 @@ def result(opened: Study, decision: str | None = None) -> Said:
 @option("--output FILE", "Write to a file instead.", type=click.Path(dir_okay=False))
 @algorithm_option
 @common
-def export(name: str, output: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
+def export(name: str, output: str | None, algorithm: str | None, storage: str, as_json: bool) -> None:
     """Write all of a study as JSON: settings, arms, requests, tickets with their rewards, what failed, the result."""
     from surest.study.transfer import put_in_place, spooled
 
@@ -262,37 +264,29 @@ def export(name: str, output: str | None, algorithm: str | None, storage: str, a
             reader = io.TextIOWrapper(whole, "utf-8")
             while piece := reader.read(1 << 20):
                 click.echo(in_json(piece).encode(), nl=False)
-            return 0
-        try:
-            put_in_place(whole, Path(output))
-        except OSError as error:
-            raise click.FileError(output, error.strerror or str(error)) from None
-    return 0
+            return
+        with written(output) as place:
+            put_in_place(whole, place)
 
 
 @study.command(name="import")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=click.File("rb"))
 @option("--name NAME", "A new name for it.")
 @algorithm_option
 @common
-def import_(file: str, name: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
+def import_(file: BinaryIO, name: str | None, algorithm: str | None, storage: str, as_json: bool) -> None:
     """Import an exported study into a database, after replaying it: from a laptop to a server, say."""
-    try:
-        document = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{file} cannot be read: {error}") from None
     from surest.study.transfer import import_study
 
-    imported = import_study(storage, document, name, algorithm=algorithm)
+    imported = import_study(storage, file.read(), name, algorithm=algorithm)
     say(as_json, {"name": imported}, f"study {imported}")
-    return 0
 
 
 @study.command()
 @click.argument("name")
 @option("--yes", "Do not ask for confirmation.")
 @common
-def delete(name: str, yes: bool, storage: str, as_json: bool) -> int:
+def delete(name: str, yes: bool, storage: str, as_json: bool) -> None:
     """Delete a study and all its rewards."""
     if not yes and not as_json:
         try:
@@ -303,11 +297,3 @@ def delete(name: str, yes: bool, storage: str, as_json: bool) -> int:
             raise click.UsageError(f"study {name} was not deleted: cannot ask for confirmation; use --yes") from None
     delete_study(storage, name)
     say(as_json, {"deleted": name}, f"study {name} deleted")
-    return 0
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a number", param_hint="REWARD") from None

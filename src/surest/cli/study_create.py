@@ -29,7 +29,7 @@ from surest.text import counted
 def create(
     name: str, labels: tuple[str, ...], arms: int | None, items: tuple[str, ...], like: str | None, storage: str,
     as_json: bool, **given: Any,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """Make a study."""
     if bool(labels) + (arms is not None) + (like is not None) != 1:
         raise click.UsageError("name the arms: one --arm LABEL for each, --arms N, or --like STUDY")
@@ -48,15 +48,10 @@ def create(
         there, found, _ = str(error).partition("; open it with load_if_exists")
         if not found:
             raise
-        raise UsageError(
-            f"{there}; give this one another name, or delete that one: surest study delete {name}"
-        ) from None
-    say(
-        as_json,
-        {"name": made.name, "arms": list(made.labels)},
-        f"study {made.name}: {counted(len(made.labels), 'arm')}",
-    )
-    return 0
+        how = f"give this one another name, or delete that one: surest study delete {name}"
+        raise UsageError(f"{there}; {how}") from None
+    said = f"study {made.name}: {counted(len(made.labels), 'arm')}"
+    say(as_json, {"name": made.name, "arms": list(made.labels)}, said)
 
 
 def like_study(study: Study) -> tuple[tuple[str, ...], dict[str, Any]]:

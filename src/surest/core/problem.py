@@ -148,9 +148,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.top is not None:
             return Question("top", top=self.top)
         if self.above is not None:
-            return Question(
-                "above", bar=self.scale.to_unit(self.above), error=next(e for e in ERRORS if e == self.error)
-            )
+            error = next(e for e in ERRORS if e == self.error)
+            return Question("above", bar=self.scale.to_unit(self.above), error=error)
         if self.control is not None:
             texts = [str(label) for label in self.labels]
             if str(self.control) not in texts:
@@ -158,13 +157,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms: {some}")
             place = texts.index(str(self.control))
             return Question("control", control=place, margin=self.margin / self.scale.width)
+        known = self.prices if self.labels else None
+        prices, width = () if known is None else tuple(known.tolist()), self.scale.width
         if self.cheapest is not None:
-            prices = () if self.cost is None else tuple(self.prices.tolist())  # type: ignore[union-attr]
-            width = self.scale.width
             return Question("cheapest", within=self.cheapest / width, slack=self.slack / width, prices=prices)
-        if isinstance(self.cost, dict) and self.labels:
-            return Question(prices=tuple(prices_of(self.cost, self.labels).tolist()))  # type: ignore[union-attr]
-        return Question()
+        return Question(prices=prices if isinstance(self.cost, dict) else ())
 
     def settings(self) -> dict[str, Any]:
         """All settings as plain data, labels apart: what a study stores."""
@@ -241,10 +238,6 @@ def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
 def checked(problem: Problem) -> Problem:
     """The same problem, validated, with numbers as Python's."""
     scale = checked_scale(problem.bounds, problem.minimise)
-    if hasattr(problem.seed, "random"):
-        raise UsageError(
-            f"seed is {problem.seed!r:.60}; give the seed itself, a whole number, not a generator made from it"
-        )
     found = {name: _checked_setting(name, getattr(problem, name), scale) for name in PLAIN_KINDS}
     if problem.cost is not None:
         found["cost"] = checked_prices(problem.cost, problem.labels)
@@ -346,12 +339,6 @@ def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:
     return labels
 
 
-def unknown_name(name: str, known: Sequence[str]) -> str:
-    """The message about an unknown keyword."""
-    meant = meant_name(name, known)
-    return f"there is no setting {name!r}; " + (f"did you mean {meant}?" if meant else f"there are {', '.join(known)}")
-
-
 def meant_name(name: str, known: Sequence[str]) -> str | None:
     """The name that somebody may have meant: what another library calls it, or one that looks alike."""
     near = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, known, 1, 0.6)
@@ -361,14 +348,13 @@ def meant_name(name: str, known: Sequence[str]) -> str | None:
 def takes_settings(function: F, algorithm: str = DEFAULT_ALGORITHM) -> F:
     """Show the settings in the signature of a function that takes them as ``**settings``: help and completion see them."""
     shown, hints = signature(function), get_type_hints(Problem)
-    there = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-    rest = [p for p in shown.parameters.values() if p.kind is Parameter.VAR_KEYWORD]
     more = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
         for name, default in {**DEFAULTS, "algorithm": algorithm}.items()
         if name not in shown.parameters
     ]
-    function.__signature__ = shown.replace(parameters=[*there, *more, *rest])  # type: ignore[attr-defined]
+    parameters = sorted([*shown.parameters.values(), *more], key=lambda parameter: parameter.kind)
+    function.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 
@@ -380,8 +366,3 @@ def takes_items_settings(function: F) -> F:
 def plain(value: Any) -> Any:
     """NumPy's numbers as Python's; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def setting_names(options: Mapping[str, Any] = {}) -> list[str]:
-    """The names that a search takes: settings, and an algorithm's own options."""
-    return [*SETTINGS, *options]
