@@ -3,21 +3,20 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args, get_type_hints
+from contextlib import suppress
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from surest.core.costs import parse_costs
-from surest.core.problem import DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
+from surest.core.problem import DEFAULTS, ITEMS_ONLY, PLAIN_KINDS, SETTINGS, TARGETS
 from surest.core.question import ERRORS
 from surest.errors import UsageError
 from surest.text import shell_line
 from surest.writing import check_place
 
 Function = Callable[..., Any]
-
-
 VALUES: dict[str, Any] = {
     **dict.fromkeys(("K", "N"), click.IntRange(1)),
     **dict.fromkeys(("SEED", "[SEED]"), int),
@@ -41,16 +40,12 @@ def option(written: str, what: str, **how: Any) -> Callable[[Function], Function
     return click.option(*names, help=what, **how)
 
 
-def parse_bounds(text: str | None) -> tuple[float, float]:
+def parse_bounds(text: str) -> tuple[float, float]:
     """The range of the rewards."""
-    if text is None:
-        return 0.0, 1.0
-    try:
+    with suppress(ValueError):
         low, high = map(float, text.split(","))
         if low < high and math.isfinite(high - low):
             return low, high
-    except ValueError:
-        pass
     raise click.BadParameter(
         f"{text!r}: give the lowest and the highest possible reward, the lower first, with a comma between them, as in 1,5",
         param_hint="--bounds",
@@ -59,7 +54,8 @@ def parse_bounds(text: str | None) -> tuple[float, float]:
 
 def check_bounds(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
     """Refuse ``--bounds 0 5`` while the option is read: else the 5 alone is found to be too much."""
-    parse_bounds(text)
+    if text is not None:
+        parse_bounds(text)
     return text
 
 
@@ -180,12 +176,13 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
 PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget, "cost": parse_costs}
 """How a text or number on the command line becomes a setting, where click does not know."""
 TYPES: dict[str, Any] = {
+    **PLAIN_KINDS,
+    "delta": float,
     "budget": float,
-    "bounds": str,
     "target": click.Choice(TARGETS),
     "error": click.Choice(ERRORS),
 }
-"""What click reads, where neither the default nor the type of the field tells."""
+"""What click reads; a text for other settings."""
 
 
 def problem_options(
@@ -195,27 +192,13 @@ def problem_options(
 
     def setting(name: str) -> Callable[[Function], Function]:
         meta, default = SETTINGS[name], algorithm if name == "algorithm" else DEFAULTS[name]
-        flag = isinstance(default, bool)
-        shown = "0,1" if name == "bounds" else default if name != "seed" and not flag and default != "" else None
-        return click.option(
-            f"--{name.replace('_', '-')}",
-            metavar=None if flag else (meta.extra or {})["metavar"],
-            help=f"{meta.description}{f'  [default: {shown}]' if shown is not None else ''}",
-            callback=check_bounds if name == "bounds" else None,
-            **({"is_flag": True} if flag else _read_as(name, default)),
-        )
+        shown = "0,1" if name == "bounds" else None if name == "seed" or default is False else default
+        value = (meta.extra or {})["metavar"]
+        how = {"type": TYPES.get(name, str), "callback": check_bounds if name == "bounds" else None} if value else {}
+        help_ = f"{meta.description}{'' if shown in (None, '') else f'  [default: {shown}]'}"
+        return option(f"--{name.replace('_', '-')} {value}", help_, **how)
 
     return several(*map(setting, names), *[option_option] * own)
-
-
-def _read_as(name: str, default: Any) -> dict[str, Any]:
-    """How click reads a setting: a number, a text, or, where it may be said of each arm, a text for each."""
-    hint = get_type_hints(Problem)[name]
-    kinds = set(get_args(hint)) or {hint}
-    if dict[str, float] in kinds:
-        return {"type": str, "multiple": True}
-    kind = next((kind for kind in (int, float) if kind in kinds), str)
-    return {"type": TYPES.get(name, kind if default is None else type(default))}
 
 
 FRESH = tuple(name for name in SETTINGS if name not in ITEMS_ONLY)
@@ -236,9 +219,7 @@ def settings_given(params: dict[str, Any]) -> dict[str, Any]:
 def fraction(text: str) -> float:
     """A fraction, or a percentage."""
     number, percent, rest = text.partition("%")
-    try:
+    with suppress(ValueError):
         if not rest.strip():
             return float(number) / (100 if percent else 1)
-    except ValueError:
-        pass
     raise click.BadParameter(f"{text!r} is not a fraction; write 2% or 0.02")

@@ -91,7 +91,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     budget: Annotated[int | None, _said("Maximum number of evaluations, such as 1e6.", "N", least=0)] = None
     cost: Annotated[
         dict[str, float] | float | None,
-        _said("What an evaluation costs: a number, or ARM=NUMBER for each arm.", "ARM=COST"),
+        _said("What an evaluation costs: a number, or ARM=NUMBER for each arm.", "ARM=COST..."),
     ] = None
     budget_cost: Annotated[float | None, _said("Maximum cost, in the unit of the costs.", "C", least=0)] = None
     cost_unit: Annotated[str, _said("What costs are counted in: $, tokens, s.", "UNIT")] = ""
