@@ -1,6 +1,7 @@
 """The command ``surest``. Each command is a thin function over a library call, loaded when it is used."""
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -94,13 +95,8 @@ COMMANDS = {
     "bench": "Compare algorithms on suites of instances.",
     "doctor": "Show what is installed, compiled and writable.",
 }
-"""Name and line of help; the command itself is the function of that name in the module of that name."""
-HOUSES = {
-    "fastest": "surest.speed.cli",
-    "serve": "surest.server.cli",
-    "bounds": "surest.lab.cli.bounds",
-    "bench": "surest.lab.cli.bench",
-}
+"""Name and line of help; the command itself is the function of that name in the module of that name, or in a house."""
+HOUSES = {"fastest": "speed.cli", "serve": "server.cli", "bounds": "lab.cli.bounds", "bench": "lab.cli.bench"}
 """Commands that live in a house of their own, which nothing else imports."""
 
 EXTRAS = {
@@ -132,7 +128,7 @@ class Main(Commands):
 
 @click.group(
     cls=Main,
-    lazy={name: HOUSES.get(name, f"surest.cli.{name}") for name in COMMANDS},
+    lazy={name: f"surest.{HOUSES.get(name, f'cli.{name}')}" for name in COMMANDS},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="surest")
@@ -159,7 +155,9 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         _fail("interrupted", 130, debug)
     except click.ClickException as error:
-        _show(error)
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"), err=True)  # control characters in it as a mark
         sys.exit(2)
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
@@ -173,18 +171,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(0)
     except Exception as error:
         _fail(f"a fault of surest: {type(error).__name__}: {error} (add --debug for a traceback)", 1, debug)
-
-
-def _show(error: click.ClickException) -> None:
-    """As click shows it, control characters in it as a mark."""
-    context, message = getattr(error, "ctx", None), error.format_message()
-    if context is not None and message == context.get_help():  # a group without a command
-        return say(message, err=True)
-    if context is not None:
-        say(context.get_usage(), err=True)
-        if context.command.get_help_option(context) is not None:
-            say(f"Try '{context.command_path} {context.help_option_names[-1]}' for help.\n", err=True)
-    say(f"Error: {message}", err=True)
 
 
 def _fail(message: str, status: int, debug: bool) -> None:

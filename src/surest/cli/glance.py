@@ -3,25 +3,19 @@
 import math
 from collections.abc import Mapping
 
-from surest.cli.output import say_table, say_verdict, warn
+from surest.cli.output import say_found, say_table, say_verdict, warn
 from surest.cli.streams import say
 from surest.report.terminal import progress_words
 from surest.result.data import Result
-from surest.result.leads import lead_words
 from surest.result.questions import chosen_names, leading
-from surest.result.words import cost, health_line, spent_words, verdict
+from surest.result.words import health_line, spent_words, verdict
 from surest.study.outcome import Progress
 from surest.text import at_most, counted, guessed, ordinal, seconds_words
 
 
 def show_verdict(found: Result, decision: Mapping[str, str] | None = None) -> None:
     """The verdict, what happened to evaluations, and how to check the decision that was written."""
-    say_verdict(found)
-    if lead_words(found):
-        say(lead_words(found), wrap=True)
-    if found.cost is not None:
-        say(cost(found), wrap=True)
-    warn(found)
+    say_found(found)
     say(health_line(found.health or {}), wrap=True)
     if decision is not None:
         say(f"Check this yourself: {decision['check']}")

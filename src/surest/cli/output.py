@@ -70,11 +70,7 @@ def show_result(
         facts = facts if decision is None else {**facts, "decision": decision}
         print_json({**result.to_dict(), **facts, "command": again})
         return status
-    say_verdict(result)
-    for line in after_verdict(result):
-        if "rows" not in facts or line != cost(result):
-            say(line, wrap=True)
-    warn(result)
+    say_found(result, but=cost(result) if "rows" in facts else "")
     for line in lines:
         say(line, wrap=True)
     if suggestions:
@@ -101,6 +97,15 @@ def show_result(
 def say_verdict(result: Result) -> None:
     """The verdict, with the arms in bold and a missing guarantee in yellow."""
     say(verdict(result), wrap=True, bold=chosen_names(result), fg=None if result.certified else "yellow")
+
+
+def say_found(result: Result, but: str = "") -> None:
+    """The verdict, and what follows it."""
+    say_verdict(result)
+    for line in after_verdict(result):
+        if line != but:
+            say(line, wrap=True)
+    warn(result)
 
 
 def say_table(text: str) -> None:
