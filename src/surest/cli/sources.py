@@ -119,24 +119,22 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
 
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
     """Draw from laws."""
-    result, stopped_by = _searched(given, settings, scale, arms, arms.labels)
+    screen = Screen(arms.labels, scale, quiet=given["quiet"])
+    result = _searched(given, settings, screen, arms)
     if is_path(given["source"]):
         result = replace(result, resampled=True)
     comparison = importlib.import_module("surest.lab.characteristic").comparison  # nobody else needs it
-    lines = comparison(result, arms.mirrored() if scale.minimise else arms)
-    return _shown(result, given, stopped_by, "", lines)
+    return _shown(result, given, screen, lines=comparison(result, arms.mirrored() if scale.minimise else arms))
 
 
 def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any) -> int:
-    """Call Python functions, one after the other, or take whatever else Python code gives."""
-    wants = "a count" if given["vectorised"] else ""
-    several = arms.values() if isinstance(arms, Mapping) else arms if isinstance(arms, Sequence) else ()
-    source = kind_of_arms(arms, Scale(), wants=wants) if any(map(callable, several)) else None
-    labels = source.labels if source is not None else tuple(getattr(arms, "labels", ()))
+    """Call Python functions, one after the other, where Ctrl-C may interrupt them, or take whatever else Python code gives."""
+    source = kind_of_arms(arms, scale, wants="a count" if given["vectorised"] else "")
+    screen = Screen(source.labels, scale, quiet=given["quiet"])
     if isinstance(source, Functions):
-        arms = dict(zip(labels, source.functions, strict=True))
-    result, stopped_by = _searched(given, settings, scale, arms, labels, guard=isinstance(source, Functions))
-    return _shown(result, given, stopped_by, "rewards are not kept without --study NAME. ")
+        arms = {label: screen.arm(label, arm) for label, arm in zip(source.labels, source.functions, strict=True)}
+    result = _searched(given, settings, screen, arms)
+    return _shown(result, given, screen, "rewards are not kept without --study NAME. ")
 
 
 def _ended(result: Result, stopped_by: int | None) -> Result:
@@ -144,25 +142,15 @@ def _ended(result: Result, stopped_by: int | None) -> Result:
     return result if stopped_by is None or result.certified else replace(result, reason="interrupted")
 
 
-def _searched(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any, labels: tuple[Any, ...], *,
-    guard: bool = False,
-) -> tuple[Result, int | None]:  # fmt: skip
-    """What was found, and the signal that ended it. Functions are guarded: Ctrl-C may interrupt them."""
-    with Screen(labels, scale, quiet=given["quiet"]) as screen:
-        result = find_best(
-            {label: screen.arm(str(label), arm) for label, arm in arms.items()} if guard else arms, **settings,
-            vectorised=given["vectorised"], on_request=screen, progress=False, history=check_drawn(given),
-            record=given["decision"] is not None,
-        )  # fmt: skip
-    return result, screen.stopped_by
+def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], screen: Screen, arms: Any) -> Result:
+    how: dict[str, Any] = {"vectorised": given["vectorised"], "record": given["decision"] is not None}
+    with screen:
+        return find_best(arms, **settings, **how, on_request=screen, progress=False, history=check_drawn(given))
 
 
-def _shown(
-    result: Result, given: Mapping[str, Any], stopped_by: int | None, kept: str, lines: Sequence[str] = ()
-) -> int:
+def _shown(result: Result, given: Mapping[str, Any], screen: Screen, kept: str = "", lines: Sequence[str] = ()) -> int:
     """Show what was found and, where a signal ended it, the command that does it again."""
-    status = show_result(result, given, {}, lines, stopped_by=stopped_by)
-    if stopped_by is not None:
+    status = show_result(result, given, {}, lines, stopped_by=screen.stopped_by)
+    if screen.stopped_by is not None:
         say(f"surest: {kept}To do it again:\n  {command_again(click.get_current_context(), result.seed)}", err=True)
     return status
