@@ -9,7 +9,8 @@ import io
 import json
 import zlib
 from array import array
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import accumulate, islice
@@ -43,13 +44,9 @@ class Batch:
     """The number of each row: of its last line in a file, where quoted fields may hold line breaks; from 0 in a data frame."""
     unit: str = "line"
 
-    def place(self, row: int) -> str:
-        """The place of a row, for messages."""
-        return f"{self.unit} {self.lines[row]}"
-
     def where(self, row: int) -> str:
-        """The same with the name of the file."""
-        return f"{self.path}, {self.place(row)}"
+        """The place of a row, for messages."""
+        return f"{self.path}, {self.unit} {self.lines[row]}"
 
     def labels(self, name: str) -> list[Any]:
         """A column of names, those of a data frame with their types; one that is missing is refused."""
@@ -64,12 +61,10 @@ class Batch:
         column, found = self.columns[name], array("d")
         if self.unit == "row":
             return numbers_of(column, lambda row: f"{self.where(row)}: {name}")
-        try:
+        with suppress(ValueError):
             found.extend(map(float, column))
-        except ValueError:
-            row = len(found)
-            hint = "; right and wrong are 1 and 0" if name == "value" else ""
-            raise SourceError(f"{self.where(row)}: {name} {column[row]!r} is not a number{hint}") from None
+        right = np.arange(len(column)) < len(found)
+        self.check(right, name, "is not a number" + "; right and wrong are 1 and 0" * (name == "value"))
         return np.array(found)
 
     def counts(self, name: str) -> FloatArray:
@@ -82,17 +77,14 @@ class Batch:
 
     def values(self, name: str = "value") -> FloatArray:
         """A column as finite numbers; NaN for those left empty."""
-        column = self.columns[name]
-        if self.unit == "row":
-            found = self.numbers(name)
-            gaps = np.isnan(found)
-        else:
-            gaps = np.array([not text.strip() for text in column])
-            filled = ["nan" if gap else text for text, gap in zip(column, gaps.tolist(), strict=True)]
-            found = replace(self, columns={name: filled}).numbers(name)
-        self.check(
-            np.isfinite(found) | gaps, name, "is not a finite number; leave it empty where nothing was evaluated"
-        )
+        filled, column = self, self.columns[name]
+        if self.unit == "line":
+            filled = replace(self, columns={name: [text if text.strip() else "nan" for text in column]})
+        found = filled.numbers(name)
+        right, empty = np.isfinite(found), "is not a finite number; leave it empty where nothing was evaluated"
+        for row in np.flatnonzero(~right).tolist():
+            right[row] = missing(column[row]) or (self.unit == "line" and not column[row].strip())
+        self.check(right, name, empty)
         return found
 
     def check(self, right: BoolArray, name: str, wrong: str) -> None:
@@ -179,9 +171,8 @@ class Rows:
             self.written = [name.strip() for name in next(filter(None, self._reader), [])]
         except (csv.Error, SourceError) as error:
             self._file.close()
-            if isinstance(error, SourceError):
-                raise
-            raise SourceError(f"{table}, line {self._reader.line_num}: {error}") from None
+            said = error if isinstance(error, SourceError) else f"{table}, line {self._reader.line_num}: {error}"
+            raise SourceError(said) from None
         self.names = [name.lower() for name in self.written]
 
     def __enter__(self) -> Self:
@@ -385,15 +376,25 @@ def read_items(path: str | Path, key: str | None = None, *, growing: bool = Fals
     without any is named by its JSON, a line of text by itself. No two have the same key. With `growing`, a last line of JSON
     without an end is left for later, and there may be no items yet: another program may be writing them.
     """
-    place = Path(path)
-    name = place.name.lower().removesuffix(".gz")
-    if name.endswith(".csv"):
-        return _distinct(_of_rows(place, key), place)
-    if name.endswith((".jsonl", ".ndjson")):
-        return _distinct(_of_json(place, key, growing), place, growing)
-    if key is not None:
+    place, suffix = Path(path), Path(str(path).lower().removesuffix(".gz")).suffix
+    if suffix in (".jsonl", ".ndjson"):
+        found = _of_json(place, key, growing)
+    elif suffix == ".csv":
+        found, growing = _of_rows(place, key), False
+    elif key is None:
+        found, growing = ((line, Item(text, text)) for line, text in _texts(place)), False
+    else:
         raise SourceError(f"{place}: key={key!r} applies to .csv and .jsonl only; an item of a text file is a line")
-    return _distinct(((line, Item(text, text)) for line, text in _texts(place)), place)
+    items: dict[str, tuple[int, Item]] = {}
+    for line, item in found:
+        first, _ = items.setdefault(item.key, (line, item))
+        if first != line:
+            raise SourceError(
+                f"{place}, line {line}: item {item.key!r} is in line {first} already; an item counts once"
+            )
+    if not items and not growing:
+        raise SourceError(f"{place} holds no items")
+    return [item for _, item in items.values()]
 
 
 def _texts(path: Path, growing: bool = False) -> Iterator[tuple[int, str]]:
@@ -442,16 +443,3 @@ def _of_rows(path: Path, key: str | None) -> Iterator[tuple[int, Item]]:
                 if not name:
                     raise SourceError(f"{path}, line {number}: the item has no name in column {found!r}")
                 yield number, Item(name, name if len(fields) == 1 else fields)
-
-
-def _distinct(items: Iterable[tuple[int, Item]], path: Path, growing: bool = False) -> list[Item]:
-    lines: dict[str, int] = {}
-    kept = []
-    for line, item in items:
-        first = lines.setdefault(item.key, line)
-        if first != line:
-            raise SourceError(f"{path}, line {line}: item {item.key!r} is in line {first} already; an item counts once")
-        kept.append(item)
-    if not kept and not growing:
-        raise SourceError(f"{path} holds no items")
-    return kept
