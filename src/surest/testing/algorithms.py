@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,11 +62,8 @@ class AlgorithmReport:
         verdict = "passes" if self.ok else f"does not pass ({len(self.problems)} found wrong)"
         if self.ok and self.certified == 0:
             verdict = "keeps the contract; it certified no answer, so nothing is known of its errors"
-        return "\n".join(
-            [f"{self.algorithm} {verdict}"]
-            + [f"- wrong: {problem}" for problem in self.problems]
-            + [f"- fine: {words}" for words in self.checked]
-        )
+        wrong, fine = ([f"- wrong: {one}" for one in self.problems], [f"- fine: {one}" for one in self.checked])
+        return "\n".join([f"{self.algorithm} {verdict}", *wrong, *fine])
 
 
 def check_algorithm(
@@ -141,14 +138,13 @@ def check_algorithm(
     return report
 
 
-@dataclass
-class _Run:
+class _Run(NamedTuple):
     """How one run went."""
 
-    requests: list[str]  # in words, where they are kept
-    end: tuple[tuple[int, ...], bool, str] | None = (
-        None  # arms, certified, reason; none where it was given up, or broke off
-    )
+    requests: list[str]
+    """In words, where they are kept."""
+    end: tuple[tuple[int, ...], bool, str] | None = None
+    """Arms, certified, reason; none where it was given up, or broke off."""
     fault: str | None = None
 
 
@@ -164,48 +160,42 @@ class _Trial:
 
     def run(self, arms: FiniteArms, run: int, patience: int, *, look: bool = True) -> _Run:
         """One run; whatever it raises becomes words. `look` keeps its requests and asks for its state at each."""
-        done = _Run([])
+        requests: list[str] = []
         try:
-            self._run(arms, 1000 * self.seed + run, patience, done, look)
+            return _Run(requests, self._end(arms, 1000 * self.seed + run, patience, requests if look else None))
         except PullLimitError:
-            pass  # it asks for more pulls than can be counted: it does not end
+            return _Run(requests)  # it asks for more pulls than can be counted: it does not end
         except UsageError as error:  # a breach of the contract, above all
-            done.fault = str(error)
+            return _Run(requests, fault=str(error))
         except Exception as error:
-            done.fault = f"it raised {type(error).__name__}: {error}"
-        return done
+            return _Run(requests, fault=f"it raised {type(error).__name__}: {error}")
 
-    def _run(self, arms: FiniteArms, seed: int, patience: int, done: _Run, look: bool) -> None:
+    def _end(
+        self, arms: FiniteArms, seed: int, patience: int, requests: list[str] | None
+    ) -> tuple[tuple[int, ...], bool, str] | None:
         n, name = len(arms), self.entry.name
         budget = 200 * n if self.entry.goal == "fixed budget" else None
-        told = {"h1": 50.0} if self.entry.told_h1 else {}
-        procedure = start(
-            self.entry, n, self.delta, epsilon=self.epsilon, budget=budget, seed=seed, **{**told, **self.options}
-        )
+        options = {**({"h1": 50.0} if self.entry.told_h1 else {}), **self.options}
+        procedure = start(self.entry, n, self.delta, epsilon=self.epsilon, budget=budget, seed=seed, **options)
         bandit = arms.simulate(seed)
         running = Running(procedure, n, budget=budget or PULLS, name=name)
         while isinstance(running.request, Pull) and running.rounds < patience:
-            if look:
-                done.requests.append(repr(running.request))
-                _check_status(running.request.status, n, name)
+            if requests is not None:
+                requests.append(repr(running.request))
+                said: Any = running.request.status
+                said = said() if callable(said) else said
+                if said is not None and (not isinstance(said, Status) or not 0 <= said.leader < n):
+                    wanted = "status is a function that returns a Status whose leader is an arm"
+                    raise ContractError(f"{name} says of its state {said!r:.60}; {wanted}")
             running.send(bandit.answer(running.request))
         answer = running.value
-        if running.spent and self.entry.goal == "fixed budget":
+        if running.spent and budget is not None:
             raise ContractError(f"{name} asked for more than its budget of {budget} pulls")
         if isinstance(answer, Answer):
-            done.end = answer.arms, answer.certified, answer.reason
-        elif running.request is None and not running.spent:
+            return answer.arms, answer.certified, answer.reason
+        if running.request is None and not running.spent:
             raise ContractError(f"{name} returned {answer!r:.60}; return an Answer")
-
-
-def _check_status(status: Any, n: int, name: str) -> None:
-    if status is None:
-        return
-    said = status() if callable(status) else status
-    if not isinstance(said, Status) or not 0 <= said.leader < n:
-        raise ContractError(
-            f"{name} says of its state {said!r:.60}; status is a function that returns a Status whose leader is an arm"
-        )
+        return None
 
 
 def _ends(trial: _Trial, report: AlgorithmReport) -> None:
@@ -228,24 +218,22 @@ def _ends(trial: _Trial, report: AlgorithmReport) -> None:
 
 def _repeats(trial: _Trial, report: AlgorithmReport) -> None:
     """The same seed gives the same run, whatever the global generators do, and they are left alone."""
-    arms = EASY["three arms with rewards between 0 and 1"]
-    with _globals_seeded(1) as used:
-        first = trial.run(arms, 1, ENOUGH)
-    with _globals_seeded(1):
-        again = trial.run(arms, 1, ENOUGH)
-    with _globals_seeded(2):
-        other = trial.run(arms, 1, ENOUGH)
-    found = len(report.problems)
-    if used:
-        report.problems.append(f"it uses the global generator of {' and '.join(used)}; draw from `rng` instead")
+    runs, uses = [], []
+    for seed in (1, 1, 2):
+        with _globals_seeded(seed) as used:
+            runs.append(trial.run(EASY["three arms with rewards between 0 and 1"], 1, ENOUGH))
+        uses.append(used)
+    first, again, other = runs
+    if uses[0]:
+        report.problems.append(f"it uses the global generator of {' and '.join(uses[0])}; draw from `rng` instead")
     if first != again:
         report.problems.append(
             f"two runs with the same seed differ: {_difference(first, again)}; take all randomness from `rng`, "
             "and keep nothing from one run to the next"
         )
-    elif first != other and not used:
+    elif first != other and not uses[0]:
         report.problems.append(f"it depends on a global random generator: {_difference(first, other)}; draw from `rng`")
-    if len(report.problems) == found:
+    if report.ok:
         report.checked.append("the same seed gives the same run, and no global randomness is used")
 
 
@@ -261,24 +249,20 @@ def _difference(first: _Run, second: _Run) -> str:
 @contextmanager
 def _globals_seeded(seed: int) -> Iterator[list[str]]:
     """Set the global generators, put them back after, and name those that were used."""
+
+    def states() -> dict[str, str]:
+        return {"random": repr(random.getstate()), "numpy.random": repr(np.random.get_state(legacy=False))}  # noqa: NPY002
+
     kept, kept_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
-    before, before_numpy = random.getstate(), _numpy_state()
-    used: list[str] = []
+    before, used = states(), list[str]()
     try:
         yield used
     finally:
-        if random.getstate() != before:
-            used.append("random")
-        if _numpy_state() != before_numpy:
-            used.append("numpy.random")
+        used += [name for name, state in states().items() if state != before[name]]
         random.setstate(kept)
         np.random.set_state(kept_numpy)  # noqa: NPY002
-
-
-def _numpy_state() -> str:
-    return repr([part.tolist() if isinstance(part, np.ndarray) else part for part in np.random.get_state()])  # noqa: NPY002
 
 
 def _counts(trial: _Trial, runs: int, report: AlgorithmReport) -> None:
