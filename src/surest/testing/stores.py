@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 
 from msgspec.structs import replace
@@ -82,15 +83,12 @@ def study_is_kept_by_name(make: Make, _: int) -> None:
 
 def what_fails_changes_nothing(make: Make, study: int) -> None:
     """A transaction that ends with an error leaves no trace."""
-    try:
-        with make().writing() as log:
-            log.add_arms(study, ["c"], 2, 4)
-            log.write_request(study, REQUEST)
-            log.add_tickets(study, [StoredTicket(0, 0, lease=10.0)])
-            _added(log, "half", "{}", ["a"])
-            raise KeyError("stop")
-    except KeyError:
-        pass
+    with suppress(KeyError), make().writing() as log:
+        log.add_arms(study, ["c"], 2, 4)
+        log.write_request(study, REQUEST)
+        log.add_tickets(study, [StoredTicket(0, 0, lease=10.0)])
+        _added(log, "half", "{}", ["a"])
+        raise KeyError("stop")
     with make().reading() as log:
         left = (*_facts(log, study)[2:4], log.read_requests(study), log.find_study("half"))
         assert left == (2, 0, [], None), f"a failed transaction left something behind: {left}"
@@ -122,7 +120,7 @@ def leases_run_out(make: Make, study: int) -> None:
         assert [t.number for t in first] == [0, 1], "the first ones come first"
         log.lease_tickets(study, [2], 0.0)
         assert _facts(log, study)[3:] == (4, 4, 1), (
-            f"with one of four leases at its end, study_facts are {_facts(log, study)}"
+            f"with one of four leases over, study_facts are {_facts(log, study)}"
         )
         log.write_events(study, [Event(2, 0, "failed", "", "one", now), Event(2, 0, "retried", "", "two", now)])
         log.lease_tickets(study, [2], now + 50, "two")
@@ -155,21 +153,15 @@ def cells_are_unique(make: Make, study: int) -> None:
     """Of a study with items, no two tickets have the same arm and item."""
     items = [Item("q1"), Item("q2", '{"x": 1}')]
     with make().writing() as log:
-        added = log.add_study("cells", "{}", ["a", "b"], items)
-        assert added is not None, "add_study gave None for a new name"
-        study = added
+        study = _added(log, "cells", "{}", ["a", "b"], items)
         log.add_tickets(study, [StoredTicket(0, 0, 0, lease=inf), StoredTicket(1, 0, 1, lease=inf)])
         log.write_rewards(study, [replace(log.read_tickets(study, among=[1], hold=True)[0], reward=0.5)])
     with make().reading() as log:
         assert log.read_items(study) == items, f"read_items gave {log.read_items(study)}"
         cells = [(t.arm, t.item, t.reward) for t in log.read_tickets(study)]
         assert cells == [(0, 0, None), (0, 1, 0.5)], f"of the tickets of two cells came back {cells}"
-    try:
-        with make().writing() as log:
-            log.add_tickets(study, [StoredTicket(2, 1, 0), StoredTicket(3, 0, 1)])
-    except SurestError:
-        pass
-    else:
+    with suppress(SurestError), make().writing() as log:
+        log.add_tickets(study, [StoredTicket(2, 1, 0), StoredTicket(3, 0, 1)])
         raise AssertionError("a second ticket of the same cell must be refused")
     with make().writing() as log:
         assert _facts(log, study).tickets == 2, "a refused ticket left another one behind"
@@ -179,25 +171,21 @@ def cells_are_unique(make: Make, study: int) -> None:
 def events_are_counted(make: Make, study: int) -> None:
     """What happened to tickets is counted by arm and kind, and the last reasons are kept."""
     with make().writing() as log:
-        happened = [
-            Event(0, 1, "failed", "first", "w", 3.0),
-            Event(0, 0, "retried", "no failure", "w", 3.0),
-            Event(0, 1, "timed out", "x\0\udcff", "w", 3.0),
-            Event(0, 1, "failed", "", "w", 3.0),
-        ]
-        log.write_events(study, happened)
-        found = log.count_events(study)
-        assert [one[:3] for one in found] == [(1, "failed", 2), (0, "retried", 1), (1, "timed out", 1)], (
-            f"count_events gave {found}"
+        happened = (
+            (1, "failed", "first"),
+            (0, "retried", "no failure"),
+            (1, "timed out", "x\0\udcff"),
+            (1, "failed", ""),
         )
+        log.write_events(study, [Event(0, *one, "w", 3.0) for one in happened])
+        found, events = log.count_events(study), log.read_events(study)
+        counted = [(1, "failed", 2), (0, "retried", 1), (1, "timed out", 1)]
+        assert [one[:3] for one in found] == counted, f"count_events gave {found}"
         assert found[0].reason == "first", "the last reason that said something counts"
         assert found[2].reason.startswith("x"), "a reason that no database takes must be kept as far as it can"
-        assert [log.read_events(study, first, end) for first, end in ((1, None), (0, 1), (1, 1))] == [
-            log.read_events(study)[1:],
-            log.read_events(study)[:1],
-            [],
-        ], "read_events gives other events where only some are asked for"
-        assert log.read_events(study)[0] == Event(0, 1, "failed", "first", "w", 3.0), "read_events gives other events"
+        some = [log.read_events(study, first, end) for first, end in ((1, None), (0, 1), (1, 1))]
+        assert some == [events[1:], events[:1], []], "read_events gives other events where only some are asked for"
+        assert events[0] == Event(0, 1, "failed", "first", "w", 3.0), "read_events gives other events"
 
 
 def history_goes_out_and_in(make: Make, study: int) -> None:
@@ -250,8 +238,8 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def _added(log: Log, name: str, settings: str, labels: list[str]) -> int:
-    number = log.add_study(name, settings, labels)
+def _added(log: Log, name: str, settings: str, labels: list[str], items: list[Item] | None = None) -> int:
+    number = log.add_study(name, settings, labels, items or [])
     assert number is not None, "add_study gave None for a new name"
     return number
 
