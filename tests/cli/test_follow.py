@@ -74,7 +74,10 @@ def test_it_waits_for_two_arms_unless_they_are_named(run: Run) -> None:
     [
         ("arm,value\na,0\nb,0\nb,1\n", "reward 1 of arm 'a' was 1, and is 0 now"),
         ("arm,value\na,1\nb,0\n", "there were 2 rewards of arm 'b', and there are 1 now"),
-        ("arm,value\na,1\nb,0\nb,1\nc,1\n", "arm 'c' is not among the arms a, b; name every arm with --arm from the beginning"),
+        (
+            "arm,value\na,1\nb,0\nb,1\nc,1\n",
+            "arm 'c' is not among the arms a, b; name every arm with --arm from the beginning",
+        ),
         ("arm,value\na,1\nb,0\nb,1\na,x\n", "line 5: value 'x' is not a number"),
     ],
 )

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,68 +27,30 @@ CELLS = [
     (i, arm, int(CELL.random() < p)) for i in range(60) for arm, p in (("wordy", 0.2), ("kind", 0.9), ("terse", 0.4))
 ]
 LOG = "".join(f"day {k},{'abc'[k % 3]},{int(CHANCE.random() < (0.7, 0.4, 0.3)[k % 3])},7\n" for k in range(900))
+HEAD = "arm,item,value\n"
 FILES = {
-    "searches": {
-        "constant.csv": "arm,value\nlow,0.25\nhigh,0.75\nmiddle,0.5\n",
-        "two.csv": "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,c,0.5,1\n",
-        "stars.csv": "arm,value,count\nx,1,5\nx,5,5\ny,4,1\n",
-    },
-    "totals": {
-        "totals.csv": "date,variant,won,shown\nmonday,old,400,1000\nmonday,new,500,1000\nmonday,worst,240,800\n",
-        "clicks.csv": "date,arm,clicks,impressions\nmonday,old,400,1000\nmonday,new,500,1000\n",
-        "days.csv": "date,arm,clicks,impressions\nmonday,old,400,1000\nmonday,new,500,1000\ntuesday,old,100,300\n",
-        "rows.csv": "arm,value\na,1\n",
-    },
     "recorded": {
         "sorted.csv": "arm,value\n" + "a,1\n" * 150 + "a,0\n" * 150 + "b,0\n" * 150 + "b,1\n" * 150,
-        "times.csv": "arm,value\nquick,4\nslow,50\nslow,52\n",
         "torn.csv": "arm,value\na,0.5\nb,0.25\nb,0.7",
         "log.csv": "date,variant,clicked,counts\n" + LOG,
         "counts.csv": "date,arm,value,counts\n" + LOG,
     },
-    "python": {
-        "beside.py": "P = 0.9\n",
-        "page.py": "from beside import P\n"
-        "mapping = {'good': lambda: P, 'bad': lambda: 0.2}\n"
-        "sequence = [lambda: 0.2, lambda: P]\n"
-        "several = [lambda k: [0.2] * k, lambda k: [P] * k]\n"
-        "stars = {'a': lambda: 4, 'b': lambda: 2}\n"
-        "def build(): return mapping\n"
-        "class Box: inner = mapping\n"
-        "def race(arms, delta, *, times=50):\n"
-        "    from surest import Pull, Statistic\n"
-        "    means = yield Pull(arms, times, Statistic.MEAN)\n"
-        "    return int(arms[means.argmax()])\n",
-        "rows.csv": "arm,value\n" + "good,1\nbad,0\n" * 60,
-        "law.csv": "arm,value,count\ngood,1,9\ngood,0,1\nbad,0,9\nbad,1,1\n",
-    },
+    "python": {"rows.csv": "arm,value\n" + "good,1\nbad,0\n" * 60},
     "evaluate": {
-        f"{name}.csv": "arm,item,value\n" + "".join(f"{arm},q{i},{v if i in known else ''}\n" for i, arm, v in CELLS)
-        for name, known in (("table", range(60)), ("gaps", (1, 2)))
-    }
-    | {
-        "ask.sh": 'case "${2:-$(cat)}" in *question*) echo $1;; *) echo nothing;; esac',
+        "table.csv": HEAD + "".join(f"{arm},q{i},{v}\n" for i, arm, v in CELLS),
+        "gaps.csv": HEAD + "".join(f"{arm},q{i},{v if i in (1, 2) else ''}\n" for i, arm, v in CELLS),
+        "costs.csv": "arm,item,value,cost\n" + "".join(f"{arm},{i},{v},{len(arm) / 100}\n" for i, arm, v in CELLS),
         "items.txt": "".join(f"question {i}\n" for i in range(30)),
-    }
-    | {"costs.csv": "arm,item,value,cost\n" + "".join(f"{arm},{i},{v},{len(arm) / 100}\n" for i, arm, v in CELLS)},
-    "duel": {
-        "judge.sh": "case $1$2 in xy|xz|yz) w=8;; *) w=2;; esac\n"
-        "echo thinking; if [ $(( $3 % 10 )) -lt $w ]; then echo $1; else echo $2; fi\n",
-        "games.csv": "white,second,winner\n" + "a,b,a\nb,c,b\na,c,tie\nc,a,a\n" * 40,
-        "one.csv": "first,second,score\na,b,1\n",
     },
+    "duel": {"games.csv": "white,second,winner\n" + "a,b,a\nb,c,b\na,c,tie\nc,a,a\n" * 40},
     "newcomers": {
-        "gaps.csv": "arm,item,value\n"
-        + "".join(f"{a},q{i},1\n" for a in "ab" for i in range(40) if a == "a" or i < 10),
-        "table.csv": "arm,item,value\n"
-        + "".join(f"{arm},{i},{float(arm == 'a')}\n" for arm in "ab" for i in range(40)),
+        "gaps.csv": HEAD + "".join(f"{a},q{i},1\n" for a in "ab" for i in range(40) if a == "a" or i < 10),
+        "table.csv": HEAD + "".join(f"{arm},{i},{float(arm == 'a')}\n" for arm in "ab" for i in range(40)),
         "r.csv": "arm,value\n" + "a,1\nb,0\n" * 60,
-        "items.csv": "arm,item,value\na,q,1\nb,q,0\n",
-        "questions.csv": "model,question,value\na,q,1\nb,q,0\n",
     },
     "gate": {
         "items.txt": "".join(f"{item}\n" for item in [*OLD, *(f"more {i}" for i in range(100))]),
-        "table.csv": "arm,item,value\n"
+        "table.csv": HEAD
         + "".join(f"{arm},{i},{v}\n" for arm, row in (("old", OLD), ("worse", WORSE)) for i, v in row.items()),
         **{
             f"{name}.jsonl": "".join(json.dumps({"id": item, "score": value}) + "\n" for item, value in row.items())
@@ -95,43 +58,25 @@ FILES = {
         },
     },
     "mistakes": {
-        "empty.csv": "",
-        "bad.csv": "arm,value\na,0.5\nb,1.5\n",
-        "head.csv": "arm,value\n",
         "broken.csv": 'arm,value\na,1\n"b,0',
-        "stars.csv": "arm,value,count\nx,1,5\nx,5,5\ny,4,1\n",
-        "count.csv": "arm,value,count\na,0.5,3\n",
-        "short.csv": "arm,value\na\n",
-        "two.csv": "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,c,0.5,1\n",
-        "break.csv": 'arm,value\n"x\n7 fake",1\nb,0\n',
-        "arms.py": "arms = {'a': lambda: 1}\n",
-        "faulty.py": "import there_is_no_such_module\n",
-        "mine.py": "from arms import arms\nnumber = 7\ntext = {'a': lambda: 'high', 'b': lambda: 1}\n"
-        "def boom(): raise RuntimeError('no weights')\n"
-        "def crash(): raise ZeroDivisionError('by nothing')\n"
-        "crashing = {'fine': lambda: 1, 'crash': crash}\nstars = {'a': lambda: 5, 'b': lambda: 1}\n"
-        "def late(arms, delta):\n    from surest import Pull, Statistic\n    yield Pull(arms, 5, Statistic.MEAN)\n"
-        "    return 1 / 0\n"
-        "def early(arms, delta):\n    raise KeyError('k')\n",
-        "raising.py": "\n1 / 0\n",
-        "leaving.py": "raise SystemExit(0)\n",
-        "table.csv": "arm,item,value\n" + "".join(f"a,q{i},1\nb,q{i},0\n" for i in range(40)),
-        "other.csv": "model,question,score\na,1,0.5\n",
-        "old.csv": "item,value\nq0,1\nq1,1\n",
-        "new.csv": "item,value\nq0,1\nq1,0\n",
-        "twice.csv": "item,value\nq0,1\nq0,0\n",
-        "nan.csv": "item,value\nq0,nan\n",
-        "far.csv": "item,value\nq0,1.5\n",
-        "words.csv": "item,value\nq0,good\n",
-        "wide.csv": "item,value\nq0,1,2\n",
-        "unnamed.csv": "item,value\n,1\n",
-        "nan.jsonl": '{"item": "q0", "value": NaN}\n',
-        "field.jsonl": '{"item": "q0"}\n',
+        "table.csv": HEAD + "".join(f"a,q{i},1\nb,q{i},0\n" for i in range(40)),
         "garbage.eval": "garbage",
         "elf": "\x7fELF nonsense",
-        "one.csv": "first,second,score\na,b,1\n",
     },
 }
+"""Of each page: what is long or odd. Other files are written out beside it."""
+
+
+def prepare(page: Path) -> None:
+    """Make the files that a page needs."""
+    mistaken = page.parent.name == "mistakes"
+    beside = page.with_name("all.files") if mistaken else page.with_suffix(".files")
+    written = re.split(r"^--- (.+)\n", beside.read_text(), flags=re.MULTILINE)[1:] if beside.exists() else []
+    files = dict(zip(written[::2], written[1::2], strict=True)) | FILES.get("mistakes" if mistaken else page.stem, {})
+    for name, text in files.items():
+        Path(name).write_text(text)
+    if page.stem == "gate" and not mistaken:
+        gated()
 
 
 def write(name: str, scores: Mapping[str, Any], header: str = "item,value") -> str:
@@ -161,19 +106,10 @@ def test_what_a_terminal_shows(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     monkeypatch.syspath_prepend(".")
-    for module in (
-        "page",
-        "beside",
-        "mine",
-        "arms",
-        "faulty",
-    ):  # what another test may have imported under the same name
+    for module in ("page", "beside", "mine", "arms", "faulty"):  # another test may have imported one of the same name
         monkeypatch.delitem(sys.modules, module, raising=False)
     mistaken = page.parent.name == "mistakes"
-    for name, text in FILES.get("mistakes" if mistaken else page.stem, {}).items():
-        Path(name).write_text(text)
-    if page.stem == "gate" and not mistaken:
-        gated()
+    prepare(page)
     if mistaken:
         Path("elf").chmod(0o755)
         Path("nothing").mkdir()

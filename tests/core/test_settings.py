@@ -97,58 +97,42 @@ POOL = {"executor": ThreadPoolExecutor(1), "progress": False}
 EVERY = " ".join(SETTINGS)
 FRESH = " ".join(name for name in SETTINGS if name not in ITEMS_ONLY)
 OF_DUELS, OF_GATES = "delta epsilon top budget note seed", "delta margin bounds minimise target seed"
-DOORS: dict[str, tuple[Callable[..., Any], Callable[..., Any], str]] = {
-    "identify": (surest.identify, lambda **s: surest.identify({"a": int, "b": lambda: 1.0}, **{**POOL, **s}), FRESH),
-    "identify arrays": (surest.identify, lambda **s: surest.identify({"a": [1.0] * 50, "b": [0.0] * 50}, **s), FRESH),
-    "identify simulated": (surest.identify, lambda **s: surest.identify(surest.bernoulli([0.9, 0.1]), **s), FRESH),
-    "aidentify": (
-        surest.aidentify,
-        lambda **s: asyncio.run(surest.aidentify({"a": later, "b": later}, **{"budget": 9, **s})),
-        FRESH,
-    ),
-    "Session": (surest.Session, lambda **s: surest.Session(["a", "b"], **s), FRESH),
-    "open_study": (surest.open_study, lambda **s: surest.open_study("memory:", "s", ["a", "b"], **s), FRESH),
-    "evaluate": (
-        surest.evaluate,
-        lambda **s: surest.evaluate(["a", "b"], ITEMS, **{"score": score, **POOL, **s}),
-        EVERY,
-    ),
-    "evaluate a table": (
-        surest.evaluate,
-        lambda **s: surest.evaluate({"a": [1.0] * 20, "b": [0.0] * 20}, **s),
-        EVERY.replace("repeats ", ""),
-    ),
-    "aevaluate": (
-        surest.aevaluate,
-        lambda **s: asyncio.run(surest.aevaluate(["a", "b"], ITEMS, **{"score": scored_later, **s})),
-        EVERY,
-    ),
-    "Session on items": (surest.Session, lambda **s: surest.Session(["a", "b"], **{"items": 20, **s}), EVERY),
-    "open_study on items": (
-        surest.open_study,
-        lambda **s: surest.open_study("memory:", "s", ["a", "b"], **{"items": 20, **s}),
-        EVERY,
-    ),
-    "gate": (surest.gate, lambda **s: surest.gate([1.0] * 9, [0.0] * 9, **s), OF_GATES),
-    "gate functions": (surest.gate, lambda **s: surest.gate([1.0] * 9, lambda item: 0.0, **{**POOL, **s}), OF_GATES),
-    "agate": (surest.agate, lambda **s: asyncio.run(surest.agate([1.0] * 9, gated_later, **s)), OF_GATES),
-    "duel": (surest.duel, lambda **s: surest.duel(["a", "b"], lambda *_: "a", **{**POOL, **s}), OF_DUELS),
-    "recorded duels": (surest.duel, lambda **s: surest.duel([("a", "b", 1)] * 9, **s), OF_DUELS),
-    "aduel": (surest.aduel, lambda **s: asyncio.run(surest.aduel(["a", "b"], judged_later, **s)), OF_DUELS),
-    "plan": (surest.plan, lambda **s: surest.plan(**{"arms": 2, "baseline": 0.1, "lift": 0.8, "runs": 1, **s}), EVERY),
-    "plan a list": (
-        surest.plan,
-        lambda **s: surest.plan(**{"arms": 2, "items": 9, "score": 0.8, "gap": 0.1, "runs": 1, **s}),
-        EVERY,
-    ),
-    "Champion": (
-        surest.Champion,
-        lambda **s: surest.Champion(score, ITEMS, **s),
-        "delta bounds minimise seed budget",
-    ),
-    "fastest": (surest.fastest, lambda **s: surest.fastest({"a": int, "b": str}, **{"max_runs": 6, **s}), "delta seed"),
+LISTED = EVERY.replace("repeats ", "")
+
+
+def door(function: Callable[..., Any], *arms: Any, heeds: str = FRESH, **given: Any) -> tuple[Any, Any, str]:
+    """A door, a call of it with keywords, and the settings that it heeds."""
+
+    def call(**keywords: Any) -> Any:
+        found = function(*arms, **{**given, **keywords})
+        return asyncio.run(found) if inspect.iscoroutine(found) else found
+
+    return function, call, heeds
+
+
+DOORS = {
+    "identify": door(surest.identify, {"a": int, "b": lambda: 1.0}, **POOL),
+    "identify arrays": door(surest.identify, {"a": [1.0] * 50, "b": [0.0] * 50}),
+    "identify simulated": door(surest.identify, surest.bernoulli([0.9, 0.1])),
+    "aidentify": door(surest.aidentify, {"a": later, "b": later}, budget=9),
+    "Session": door(surest.Session, ["a", "b"]),
+    "open_study": door(surest.open_study, "memory:", "s", ["a", "b"]),
+    "evaluate": door(surest.evaluate, ["a", "b"], ITEMS, score=score, heeds=EVERY, **POOL),
+    "evaluate a table": door(surest.evaluate, {"a": [1.0] * 20, "b": [0.0] * 20}, heeds=LISTED),
+    "aevaluate": door(surest.aevaluate, ["a", "b"], ITEMS, score=scored_later, heeds=EVERY),
+    "Session on items": door(surest.Session, ["a", "b"], items=20, heeds=EVERY),
+    "open_study on items": door(surest.open_study, "memory:", "s", ["a", "b"], items=20, heeds=EVERY),
+    "gate": door(surest.gate, [1.0] * 9, [0.0] * 9, heeds=OF_GATES),
+    "gate functions": door(surest.gate, [1.0] * 9, lambda item: 0.0, heeds=OF_GATES, **POOL),
+    "agate": door(surest.agate, [1.0] * 9, gated_later, heeds=OF_GATES),
+    "duel": door(surest.duel, ["a", "b"], lambda *_: "a", heeds=OF_DUELS, **POOL),
+    "recorded duels": door(surest.duel, [("a", "b", 1)] * 9, heeds=OF_DUELS),
+    "aduel": door(surest.aduel, ["a", "b"], judged_later, heeds=OF_DUELS),
+    "plan": door(surest.plan, arms=2, baseline=0.1, lift=0.8, runs=1, heeds=EVERY),
+    "plan a list": door(surest.plan, arms=2, items=9, score=0.8, gap=0.1, runs=1, heeds=EVERY),
+    "Champion": door(surest.Champion, score, ITEMS, heeds="delta bounds minimise seed budget"),
+    "fastest": door(surest.fastest, {"a": int, "b": str}, max_runs=6, heeds="delta seed"),
 }
-"""Each door, a call of it with keywords, and the settings that it heeds."""
 FINE = {"gate": ("history",), "gate functions": ("history",), "agate": ("history",), "plan": ("rate",)}
 """What is not tried: tables of older scores are whatever `evaluate` takes."""
 IGNORED: dict[str, Callable[[], Any]] = {
@@ -184,8 +168,13 @@ COMMANDS = {
 SHOWN = " picture page decision as_json quiet"
 COLUMNS = "arm_column value_column successes_column trials_column follow"
 RUN_COMMANDS = "clip workers timeout retries on_failure study" + SHOWN
+TWO, PLAYERS = "--command 'a=echo 1' --command 'b=echo 0'", "--arm a --arm b"
+OF_TABLES = "arm_column item_column value_column scorer"
+GATED = (
+    "margin delta equivalent history predict baseline candidate study items target bounds minimise seed shuffled common"
+)
 MODES: dict[str, tuple[str, str]] = {
-    "identify commands": ("identify --command 'a=echo 1' --command 'b=echo 0'", "commands " + RUN_COMMANDS),
+    "identify commands": (f"identify {TWO}", "commands " + RUN_COMMANDS),
     "identify functions": ("identify arms.py:arms", "vectorised study" + SHOWN),
     "identify totals": ("identify totals.csv", f"{COLUMNS} sum_rows" + SHOWN),
     "identify rewards": (
@@ -193,25 +182,18 @@ MODES: dict[str, tuple[str, str]] = {
         f"{COLUMNS} instance resample shuffle suggest labels finished clip" + SHOWN,
     ),
     "identify simulated": ("identify bernoulli:0.9,0.1", "instance" + SHOWN),
-    "evaluate commands": (
-        "evaluate --items items.txt --command 'a=echo 1' --command 'b=echo 0'",
-        "items commands " + RUN_COMMANDS,
-    ),
-    "evaluate a table": (
-        "evaluate table.csv",
-        "suggest arm_column item_column value_column simulate scorer clip" + SHOWN,
-    ),
+    "evaluate commands": (f"evaluate --items items.txt {TWO}", "items commands " + RUN_COMMANDS),
+    "evaluate a table": ("evaluate table.csv", f"suggest {OF_TABLES} simulate clip" + SHOWN),
     "recorded duels": ("duel duels.csv", "strict rank columns shuffle" + SHOWN),
     "judged duels": (
-        "duel --judge 'echo {first} {second}' --arm a --arm b",
-        "strict rank labels judge items " + RUN_COMMANDS,
+        f"duel --judge 'echo {{first}} {{second}}' {PLAYERS}",
+        f"strict rank labels judge items {RUN_COMMANDS}",
     ),
     "gate --speed": ("gate --speed true false", "margin delta seed markdown speed by max_runs as_json"),
     "gate --show": ("gate --ledger l.db --show", "ledger show as_json"),
     "gate": (
         "gate old.csv new.csv",
-        "margin delta equivalent history predict baseline candidate study items target bounds minimise seed shuffled common "
-        "strict suggest arm_column item_column value_column scorer ledger show flips markdown speed decision as_json",
+        f"{GATED} strict suggest {OF_TABLES} ledger show flips markdown speed decision as_json",
     ),
 }
 """Ways to use a command, and which of its options each of them heeds, apart from settings of a problem."""
