@@ -81,8 +81,10 @@ def games_of(source: Any, columns: Columns | None = None, shuffle: int | None = 
 def _table(file: Rows, columns: Columns | None, shuffle: int | None) -> Games:
     """Duels from a file that is open, or from a data frame."""
     calls = {name: (columns or {}).get(name, name).lower() for name in ("score", "winner")}
-    last = "winner" if calls["score"] not in file.names and calls["winner"] in file.names else "score"
-    known = {ours: theirs for ours, theirs in (columns or {}).items() if ours in ("first", "second", last, "item")}
+    last, other = "score", "winner"
+    if calls["score"] not in file.names and calls["winner"] in file.names:
+        last, other = other, last
+    known = {ours: theirs for ours, theirs in (columns or {}).items() if ours != other}
     items: list[Any] = []
 
     def rows() -> Iterator[tuple[str, Any, Any, Any]]:

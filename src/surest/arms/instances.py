@@ -1,5 +1,6 @@
 """Instances with a name: the paper's, and the way a user writes one on a command line."""
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,11 +16,12 @@ FORMS = "example1:N, bernoulli:0.5,0.45,… (0.3x99 stands for 99 times 0.3), lo
 
 MOST_ARMS = 10_000_000
 """Maximum number of arms that fit into memory."""
+WHOLE = "0*[1-9][0-9]{0,8}"
 
 
 def example1(n: int) -> FiniteArms:
     """Example 1 of the paper: n Bernoulli arms of mean 1 − i/n, i = 1 … n. The last one always pays 0."""
-    return bernoulli(1 - np.arange(1, n + 1) / n, [str(i) for i in range(1, n + 1)])
+    return bernoulli(1 - np.arange(1, n + 1) / n, _labels(n))
 
 
 def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> FiniteArms:
@@ -37,10 +39,8 @@ def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> Finit
         raise SourceError(f"gaps {delta.tolist()} must lie in (0, 0.1) and variances {squares.tolist()} in [0, 0.1)")
     sigma = np.broadcast_to(np.sqrt(squares), (len(delta) + 1,))
     centres = 0.5 - np.append(0.0, delta)
-    return finite_arms(
-        [([m - s, m + s], [0.5, 0.5]) for m, s in zip(centres, sigma, strict=True)],
-        [str(i) for i in range(1, len(centres) + 1)],
-    )
+    laws = [([m - s, m + s], [0.5, 0.5]) for m, s in zip(centres, sigma, strict=True)]
+    return finite_arms(laws, _labels(len(laws)))
 
 
 def parse_source(source: str, instance: str | None = None) -> FiniteArms:
@@ -70,16 +70,15 @@ def is_path(source: str) -> bool:
 
 
 def _example1(rest: str, source: str) -> FiniteArms:
-    if not (rest.isascii() and rest.isdigit() and len(rest) <= 9 and 1 <= int(rest) <= MOST_ARMS):
-        raise SourceError(
-            f"{source!r}: the number of arms must be a whole number, 1 to {MOST_ARMS:,}, as in example1:100"
-        )
+    if not re.fullmatch(WHOLE, rest) or int(rest) > MOST_ARMS:
+        wanted = f"a whole number, 1 to {MOST_ARMS:,}, as in example1:100"
+        raise SourceError(f"{source!r}: the number of arms must be {wanted}")
     return example1(int(rest))
 
 
 def _bernoulli(rest: str, source: str) -> FiniteArms:
     means = _numbers(rest, source)
-    return bernoulli(means, [str(i) for i in range(1, len(means) + 1)])
+    return bernoulli(means, _labels(len(means)))
 
 
 def _lower_bound(rest: str, source: str) -> FiniteArms:
@@ -91,23 +90,19 @@ def _lower_bound(rest: str, source: str) -> FiniteArms:
 
 def _numbers(text: str, source: str) -> FloatArray:
     """A list of numbers, any of them with how often it comes: 0.5,0.3x99."""
+    parts = [re.fullmatch(f"([^x]*)(?:x({WHOLE}))?", part) for part in text.split(",")]
     try:
-        parts = [_repeated(part) for part in text.split(",")]
-    except ValueError:
-        raise SourceError(
-            f"{source!r}: {text!r} is not a list of numbers such as 0.5,0.45 or 0.5,0.3x99 (99 times 0.3)"
-        ) from None
-    often = [times for _, times in parts]
+        numbers, often = zip(*((float(part[1]), int(part[2] or 1)) for part in parts), strict=True)  # type: ignore[index]
+    except (TypeError, ValueError):
+        how = "a list of numbers such as 0.5,0.45 or 0.5,0.3x99 (99 times 0.3)"
+        raise SourceError(f"{source!r}: {text!r} is not {how}") from None
     if sum(often) > MOST_ARMS:
         raise SourceError(f"{source!r} has {sum(often):,} numbers; at most {MOST_ARMS:,} arms fit into memory")
-    return np.repeat([number for number, _ in parts], often)
+    return np.repeat(numbers, often)
 
 
-def _repeated(part: str) -> tuple[float, int]:
-    number, cross, times = part.partition("x")
-    if cross and not (times.isascii() and times.isdigit() and 1 <= len(times) <= 9 and int(times) >= 1):
-        raise ValueError(part)
-    return float(number), int(times) if cross else 1
+def _labels(n: int) -> list[str]:
+    return [str(i) for i in range(1, n + 1)]
 
 
 KINDS = {"example1": _example1, "bernoulli": _bernoulli, "lower-bound": _lower_bound}

@@ -12,7 +12,6 @@ from surest.core.duels import DUELS, pair_labels
 from surest.core.scale import Scale
 
 SETTINGS = ("delta", "epsilon", "top", "budget", "seed", "note")
-COLUMNS = ("first", "second", "score", "winner", "item")
 
 
 @click.command()
@@ -53,16 +52,9 @@ def duel(**given: Any) -> int:
 def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
     from surest.search.duel import duel as search
 
-    wrong = next((text for text in given["columns"] if text.partition("=")[0] not in COLUMNS or "=" not in text), None)
-    if wrong is not None:
-        raise click.UsageError(f"--column {wrong}: write one of {', '.join(COLUMNS)}, =, and what the file calls it")
-    columns = dict(text.split("=", 1) for text in given["columns"])
-    record, history = given["decision"] is not None, check_drawn(given)
-    result = search(
-        given["source"], columns=columns, shuffle=given["shuffle"], record=record, history=history, progress=False,
-        **settings,
-    )  # fmt: skip
-    return show_result(result, given)
+    columns = {ours: theirs for ours, _, theirs in (text.partition("=") for text in given["columns"])}
+    how = {"columns": columns, "shuffle": given["shuffle"], "record": given["decision"] is not None, **settings}
+    return show_result(search(given["source"], history=check_drawn(given), progress=False, **how), given)
 
 
 def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
