@@ -59,7 +59,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All commands by name, or in the order in which a newcomer needs them."""
-        return sorted([*self.commands, *self.lazy]) if self.commands else list(self.lazy)
+        return list(self.lazy) or super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """A command."""

@@ -1,6 +1,7 @@
 """``surest study``: a search kept in a database, so that a shell script or any other language can be the worker."""
 
 import io
+import json
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -9,8 +10,18 @@ from typing import Any, BinaryIO
 import click
 
 from surest.cli import Commands, streams
-from surest.cli.settings import check_decision, decision_option, option, several, write_decision
-from surest.errors import SurestError
+from surest.cli.settings import (
+    FRESH,
+    check_decision,
+    decision_option,
+    option,
+    problem_options,
+    settings_given,
+    several,
+    write_decision,
+)
+from surest.core.problem import default_algorithm
+from surest.errors import SurestError, UsageError
 from surest.study.log import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
@@ -58,7 +69,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-@click.group(cls=Commands, lazy={"create": "surest.cli.study_create"})  # its options are those of every algorithm
+@click.group(cls=Commands)
 def study() -> None:
     """Keep a search in a database: it survives, and any number of workers share it.
 
@@ -93,6 +104,60 @@ def on_study(
         return function
 
     return decorated
+
+
+@study.command()
+@click.argument("name")
+@option("--arm labels LABEL...", "An arm. Repeat for each.")
+@option("--arms N", "The number of arms, called 0, 1, …", type=click.IntRange(1, 10**6))
+@option("--item items KEY...", "An item of the list that all arms are compared on, if there is one.")
+@option("--like STUDY", "Copy arms, items and settings from this study, except those given here.")
+@problem_options(*FRESH)
+@option("--lease-seconds T", "Seconds until a ticket without a reward is handed out again.  [default: 600]")
+@option("--on-failure R", "The reward recorded after the last retry of a failed evaluation.", type=float)
+@option("--retries K", "Retries before that reward counts.  [default: 3]", type=int)
+@common
+def create(
+    name: str, labels: tuple[str, ...], arms: int | None, items: tuple[str, ...], like: str | None, storage: str,
+    as_json: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Make a study."""
+    if bool(labels) + (arms is not None) + (like is not None) != 1:
+        raise click.UsageError("name the arms: one --arm LABEL for each, --arms N, or --like STUDY")
+    settings = settings_given(given) | {key: value for key, value in given.items() if value is not None}
+    if items:
+        settings["items"] = list(items)
+    if like is not None:
+        other = open_study(storage, like)
+        if "algorithm" not in settings:
+            from surest.search.loading import permitted
+
+            permitted(other.settings.problem.algorithm, None)  # what is copied was not named
+        labels, same = _like(other)
+        settings = same | settings
+    try:
+        made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **settings)
+    except UsageError as error:
+        there, found, _ = str(error).partition("; open it with load_if_exists")
+        if not found:
+            raise
+        how = f"give this one another name, or delete that one: surest study delete {name}"
+        raise UsageError(f"{there}; {how}") from None
+    said = f"study {made.name}: {counted(len(made.labels), 'arm')}"
+    say(as_json, {"name": made.name, "arms": list(made.labels)}, said)
+
+
+def _like(study: Study) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The arms with which a study began, and its settings and items as keywords of `open_study`."""
+    from surest.study.outcome import additions_of
+
+    settings = study.settings.plain()
+    settings |= settings.pop("options")
+    items = [(item.key, None if item.payload is None else json.loads(item.payload)) for item in study.items]
+    settings["items"] = items or None
+    if settings["algorithm"] == default_algorithm(settings):
+        del settings["algorithm"]  # another question, or a list, needs another
+    return additions_of(study)[0].labels, settings
 
 
 @study.command(name="list")
