@@ -157,9 +157,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms: {some}")
             place = texts.index(str(self.control))
             return Question("control", control=place, margin=self.margin / self.scale.width)
-        known = self.prices if self.labels else None
-        prices, width = () if known is None else tuple(known.tolist()), self.scale.width
+        known = None if self.cost is None or not self.labels else self.prices
+        prices = () if known is None else tuple(known.tolist())
         if self.cheapest is not None:
+            width = self.scale.width
             return Question("cheapest", within=self.cheapest / width, slack=self.slack / width, prices=prices)
         return Question(prices=prices if isinstance(self.cost, dict) else ())
 
