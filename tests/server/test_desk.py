@@ -62,7 +62,7 @@ async def test_rewards_are_written_though_the_algorithm_fails(
 
     here.finished  # noqa: B018  (it has a follower now)
     monkeypatch.setattr(here._follower, "hand_out", broken)
-    told, asked = await asyncio.gather(desk.submit(Tell([1], [0.5])), desk.ask(1, "bob"), return_exceptions=True)
+    told, asked = await asyncio.gather(desk.submit(Tell([1], [0.5])), desk.submit(Ask(1, "bob")), return_exceptions=True)
     assert told == 1
     assert isinstance(asked, StorageError)
     assert study.status().told == 2
@@ -71,21 +71,21 @@ async def test_rewards_are_written_though_the_algorithm_fails(
 async def test_who_leaves_while_being_served_gives_its_tickets_back(served: tuple[Studies, surest.Study]) -> None:
     studies, study = served
     await studies.of("s").opened()
-    asked = asyncio.ensure_future(studies.of("s").desk.ask(3, "gone"))
+    asked = studies.of("s").desk.submit(Ask(3, "gone"))
     await asyncio.sleep(0)
     await asyncio.sleep(0)  # it is being carried out
     asked.cancel()
-    handed = await studies.of("s").desk.ask(3, "bob")
+    handed = await studies.of("s").desk.submit(Ask(3, "bob"))
     while [ticket.id for ticket in handed.tickets] != [0, 1, 2]:
         assert not {0, 1, 2} & {ticket.id for ticket in handed.tickets}
-        handed = await studies.of("s").desk.ask(3, "bob")
+        handed = await studies.of("s").desk.submit(Ask(3, "bob"))
     assert {ticket[3] for ticket in study.export()["tickets"][:3]} == {"bob"}
 
 
 async def test_those_who_wait_are_let_go_when_the_service_ends(served: tuple[Studies, surest.Study]) -> None:
     studies, study = served
     study.pause()
-    asked = asyncio.ensure_future(studies.of("s").desk.ask(1, "ann", wait=600))
+    asked = studies.of("s").desk.submit(Ask(1, "ann"), wait=600)
     while not studies.of("s").desk.waiting:
         await asyncio.sleep(0.01)
     studies.close()
@@ -97,5 +97,5 @@ async def test_names_that_there_are_not_take_no_memory(served: tuple[Studies, su
     studies, _ = served
     for number in range(3 * studies.limits.studies):
         with pytest.raises(surest.SurestError):
-            await studies.of(f"none {number}").desk.ask(1, "ann")
+            await studies.of(f"none {number}").desk.submit(Ask(1, "ann"))
     assert len(studies.served) <= 1

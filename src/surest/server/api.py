@@ -17,7 +17,7 @@ from surest.server.pages.files import exported
 from surest.study.outcome import Moment
 from surest.study.settings import storable
 from surest.study.study import Study
-from surest.study.telling import Failure, Handed, Tell
+from surest.study.telling import Ask, Failure, Handed, Tell
 from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0  # in which the database must answer
@@ -123,8 +123,8 @@ async def delete(request: Asked) -> Any:
 
 async def ask(request: Asked, form: bodies.AskForm) -> Any:
     """Take tickets."""
-    wait, worker = min(form.wait, request.service.limits.wait), worker_of(request, form.worker)
-    handed = await request.study.desk.ask(form.k, worker, wait, form.held)
+    held, wait = None if form.held is None else frozenset(form.held), min(form.wait, request.service.limits.wait)
+    handed = await request.study.desk.submit(Ask(form.k, worker_of(request, form.worker), held), wait)
     study = await request.study.opened()
     if request.headers.get("accept", "").startswith("text/plain"):
         return PlainTextResponse(ticket_lines(study, handed))
@@ -183,24 +183,25 @@ async def lengthen(request: Asked, form: bodies.HeldForm) -> Any:
 
 async def return_tickets(request: Asked, form: bodies.HeldForm) -> Any:
     """Let tickets be handed out again."""
-    return form.answer(await request.study.give_back(form.tickets, worker_of(request, form.worker)))
+    return form.answer(await request.study.change(Study.give_back, form.tickets, worker_of(request, form.worker)))
 
 
 async def add_arms(request: Asked, form: bodies.ArmsForm) -> Any:
     """Add arms."""
-    study = await request.study.add_arms(form.labels)
+    await request.study.change(Study.add_arms, form.labels)
+    study = await request.study.opened()
     return {"name": study.name, "arms": list(study.labels)}
 
 
 async def pause(request: Asked) -> Any:
     """Hand out no more tickets."""
-    await request.study.pause(True)
+    await request.study.change(Study.pause)
     return {"name": request.name, "paused": True}
 
 
 async def resume(request: Asked) -> Any:
     """Hand out tickets again."""
-    await request.study.pause(False)
+    await request.study.change(Study.resume)
     return {"name": request.name, "paused": False}
 
 

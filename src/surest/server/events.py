@@ -23,10 +23,11 @@ LEAST_SECONDS = 0.25  # between two looks, however much happens here
 BEAT_SECONDS = 15.0  # after which a sign of life is sent, so that a lost connection is noticed
 
 
-async def within(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event for at most this long."""
+async def within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event for at most this long; whether it came."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        return await asyncio.wait_for(event.wait(), seconds)
+    return False
 
 
 class Watch:
@@ -35,33 +36,28 @@ class Watch:
     def __init__(self, study: "Served") -> None:
         self.study = study
         self.stirred = asyncio.Event()  # set whenever something happens to the study in this process
-        self.listeners: set[asyncio.Queue[Moment | None]] = set()
+        self.listeners = 0
         self._task: asyncio.Task[None] | None = None
         self._last: Moment | None = None
+        self._changed = asyncio.Event()  # another one after each change
 
     async def changes(self) -> AsyncGenerator[Moment | None, None]:
         """The present moment, then each that differs from the one before it; None as a sign of life. Ends with the study.
 
         Who is slow sees the last one, and not those between.
         """
-        queue: asyncio.Queue[Moment | None] = asyncio.Queue(maxsize=1)
-        self.listeners.add(queue)
+        self.listeners += 1
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
         try:
-            if self._last is not None:
-                queue.put_nowait(self._last)
-            if self._task is None or self._task.done():
-                self._task = asyncio.create_task(self._look())
-            while not self.study.studies.closing.is_set():
-                try:
-                    moment = await asyncio.wait_for(queue.get(), BEAT_SECONDS)
-                except TimeoutError:
+            seen = None
+            while not self._task.done():
+                if self._last not in (seen, None):
+                    yield (seen := self._last)
+                elif not await within(self._changed, BEAT_SECONDS):
                     yield None
-                    continue
-                if moment is None:
-                    return
-                yield moment
         finally:
-            self.listeners.discard(queue)
+            self.listeners -= 1
 
     async def _look(self) -> None:
         """Look at the log now and then, at once when something happened here, until nobody watches any more."""
@@ -73,18 +69,15 @@ class Watch:
             except SurestError:  # it is gone, or the database is: browsers connect again by themselves
                 break
             if moment != self._last:
-                self._last = moment
                 self._publish(moment)
             await asyncio.sleep(max(0.0, LEAST_SECONDS - (time.monotonic() - began)))
             await within(self.stirred, LOOK_SECONDS - LEAST_SECONDS)
-        self._last = None
         self._publish(None)
 
     def _publish(self, moment: Moment | None) -> None:
-        for queue in self.listeners:
-            if queue.full():
-                queue.get_nowait()
-            queue.put_nowait(moment)
+        self._last = moment
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
 async def streamed(request: Asked, told: Callable[[Moment], Awaitable[str]], beat: str) -> Response:

@@ -16,7 +16,7 @@ from surest.server.endpoints import ASKED, Kind
 from surest.server.errors import Refused
 from surest.server.events import Watch, within
 from surest.server.limits import Limits
-from surest.study.log import Store, store_of
+from surest.study.log import Facts, Store, store_of
 from surest.study.outcome import moment_of
 from surest.study.study import Study, delete_study, open_study
 from surest.study.telling import Ask, Call, Handed, Outcome, carry_out
@@ -94,7 +94,7 @@ class Pending:
 
     call: Call
     answer: "asyncio.Future[Any]"
-    deadline: float = 0.0
+    deadline: float
 
 
 class Desk:
@@ -112,15 +112,9 @@ class Desk:
         """Whether nobody is here."""
         return not self._inbox and not self.waiting and (self._task is None or self._task.done())
 
-    def ask(
-        self, k: int, worker: str, wait: float = 0.0, held: Sequence[int] | None = None
-    ) -> "asyncio.Future[Handed]":
-        """Up to k tickets; if there are none now, wait up to `wait` seconds for one. Cancel it when the worker leaves."""
-        return self.submit(Ask(k, worker, None if held is None else frozenset(held)), time.monotonic() + wait)
-
-    def submit(self, call: Call, deadline: float = 0.0) -> "asyncio.Future[Any]":
-        """The outcome of a call. Rewards are on disk by then."""
-        pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
+    def submit(self, call: Call, wait: float = 0.0) -> "asyncio.Future[Any]":
+        """The outcome of a call. Rewards are on disk by then; who asks may wait so many seconds for a ticket, or leave."""
+        pending = Pending(call, asyncio.get_running_loop().create_future(), time.monotonic() + wait)
         self._inbox.append(pending)
         self.wake.set()
         if self._task is None or self._task.done():
@@ -233,26 +227,15 @@ class Served:
         found: T = await asyncio.shield(making)
         return found
 
-    async def there(self) -> Study:
+    async def there(self) -> tuple[Study, Facts]:
         """The study as it is now, with all its arms: another process may have made it again, or added some."""
         return await self.call(_there)
 
-    async def add_arms(self, labels: list[str]) -> Study:
-        """Add arms while it runs."""
-        await self.call(Study.add_arms, labels)
+    async def change(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function that changes the study, and say that something happened to it."""
+        found = await self.call(function, *arguments)
         self.stir()
-        return await self.opened()
-
-    async def pause(self, paused: bool) -> None:
-        """Stop handing out tickets, or go on."""
-        await self.call(Study.pause, paused)
-        self.stir()
-
-    async def give_back(self, tickets: list[int], worker: str) -> list[int]:
-        """Let tickets be handed out again; those that the worker held."""
-        held = await self.call(Study.give_back, tickets, worker)
-        self.stir()
-        return held
+        return found
 
     async def delete(self) -> None:
         """Delete it and all its rewards."""
@@ -266,10 +249,9 @@ class Served:
         self.desk.wake.set()
 
 
-def _there(study: Study) -> Study:
+def _there(study: Study) -> tuple[Study, Facts]:
     with study.store.reading() as log:  # without a replay: one that is damaged can still be deleted
-        study.facts(log)
-    return study
+        return study, study.facts(log)
 
 
 OPEN_SECONDS = 60.0  # after which a study that nobody used may be forgotten, where there are many

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from math import inf
 from typing import Any
 from urllib.parse import urlencode
@@ -10,18 +9,18 @@ from urllib.parse import urlencode
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
-from surest.errors import RewardError, SurestError, UsageError
+from surest.errors import RewardError, UsageError
 from surest.search.plan import plan as plan_of
 from surest.server.api import check_settings
 from surest.server.auth import COOKIE, csrf_of, holder_of, log_out, set_cookie
 from surest.server.bodies import MOST_REASON
-from surest.server.endpoints import Asked
-from surest.server.errors import Refused, status_of
+from surest.server.endpoints import Answer, Asked
+from surest.server.errors import Refused
 from surest.server.pages import forms
 from surest.server.pages.render import page
 from surest.study.log import StoredTicket
 from surest.study.study import Study
-from surest.study.telling import Failure, Tell
+from surest.study.telling import Ask, Failure, Tell
 
 NONE_NOW = "There is nothing to evaluate right now: rewards of others are awaited. Try again shortly."
 NONE_PAUSED = "The study is paused: no tickets are handed out."
@@ -32,87 +31,78 @@ def to(path: str, **query: str) -> Response:
     return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
 
 
-def to_study(request: Asked, done: str, name: str | None = None) -> Response:
-    """Go on to the page of a study, which says what was done."""
-    return to(request.path_of(request.name if name is None else name), done=done)
+def to_study(request: Asked, done: str) -> Response:
+    """Go on to the page of the study, which says what was done."""
+    return to(request.path_of(request.name), done=done)
+
+
+def then(answer: Answer, done: str) -> Answer:
+    """What a program can ask for too, from a page: it goes on to that of the study, which says what was done."""
+
+    async def do(request: Asked, _: FormData) -> Response:
+        await answer(request)
+        return to_study(request, done)
+
+    return do
 
 
 # Studies
 
 
 async def create(request: Asked, form: FormData | None = None) -> Response:
-    """Make a study."""
-    if form is None:
-        return _new(request, {})
+    """Make a study, or say how many evaluations it will need. A mistake is told beside what was written."""
+    problem, plan = None, ""
     try:
-        labels = forms.lines_of(form, "arms")
-        if not labels:
-            raise UsageError("there are no arms; write one per line")
-        settings = forms.settings_of(form)
-        check_settings(settings)
-        items = await forms.items_of(form)
-        if forms.text_of(form, "plan"):
-            told = await asyncio.to_thread(_planned, form, len(labels), None if items is None else len(items), settings)
-            return _new(request, form, plan=told)
-        name = forms.text_of(form, "name")
-        made = await request.service.studies.create(name, labels, items=items, **settings)
+        if form is not None:
+            labels = forms.lines_of(form, "arms")
+            if not labels:
+                raise UsageError("there are no arms; write one per line")
+            settings = forms.settings_of(form)
+            check_settings(settings)
+            items = await forms.items_of(form)
+            if not forms.text_of(form, "plan"):
+                name = forms.text_of(form, "name")
+                await request.service.studies.create(name, labels, items=items, **settings)
+                return to(request.path_of(name), done="made")
+            plan = await asyncio.to_thread(_planned, form, labels, items, settings)
     except (UsageError, Refused) as error:  # refused: the name is taken
-        return _new(request, form, error)
-    return to_study(request, "made", made.name)
+        problem = error
+    sent = FormData() if form is None else form
+    return page(
+        request,
+        "new.html",
+        problem=problem,
+        plan=plan,
+        fields=forms.fields(),
+        questions=forms.QUESTIONS,
+        further=forms.FURTHER,
+        given={key: value for key, value in sent.items() if isinstance(value, str)},
+        file=getattr(sent.get("items_file"), "filename", None),
+    )
 
 
-def _planned(form: Any, arms: int, items: int | None, settings: dict[str, Any]) -> str:
+def _planned(form: FormData, arms: list[str], items: list[Any] | None, settings: dict[str, Any]) -> str:
     """How many evaluations such a study will need, from what somebody guesses."""
     rate = forms.number_of(forms.text_of(form, "guess"), "the guessed score")
     lead = forms.number_of(forms.text_of(form, "lead"), "the lead")
     names = ("delta", "epsilon", "cost", "cost_unit", "budget")
-    own = {name: value for name, value in settings.items() if name in names}
-    guess: dict[str, Any] = (
-        {"baseline": rate, "lift": lead} if items is None else {"items": items, "score": rate, "gap": lead}
-    )
-    return str(plan_of(arms=arms, runs=100, seconds=5.0, **guess, **own))
-
-
-def _new(request: Asked, form: Mapping[str, Any], error: SurestError | None = None, plan: str = "") -> Response:
-    """The form for a new study; with what was written before, and what was wrong with it."""
-    again = " (choose the file of items again)" if getattr(form.get("items_file"), "filename", "") else ""
-    return page(
-        request,
-        "new.html",
-        200 if error is None else status_of(error),
-        fields=forms.fields(),
-        plan=plan,
-        questions=forms.QUESTIONS,
-        further=forms.FURTHER,
-        problem=None if error is None else f"{error}{again}",
-        given={key: value for key, value in form.items() if isinstance(value, str)},
-    )
+    given = {name: value for name, value in settings.items() if name in names}
+    given |= {"baseline": rate, "lift": lead} if items is None else {"items": len(items), "score": rate, "gap": lead}
+    return str(plan_of(arms=len(arms), runs=100, seconds=5.0, **given))
 
 
 async def arms(request: Asked, form: FormData | None = None) -> Response:
     """Add arms."""
-    given, problem = "", None
+    problem = None
     if form is not None:
-        given = forms.text_of(form, "arms")
         try:
-            await request.study.add_arms(forms.lines_of(form, "arms"))
+            await request.study.change(Study.add_arms, forms.lines_of(form, "arms"))
             return to_study(request, "arms")
         except UsageError as error:
             problem = error
-    status = 200 if problem is None else status_of(problem)
-    return page(request, "arms.html", status, study=await request.study.there(), given=given, problem=problem)
-
-
-async def pause(request: Asked, _: FormData) -> Response:
-    """Hand out no more tickets."""
-    await request.study.pause(True)
-    return to_study(request, "paused")
-
-
-async def resume(request: Asked, _: FormData) -> Response:
-    """Hand out tickets again."""
-    await request.study.pause(False)
-    return to_study(request, "resumed")
+    given = "" if form is None else forms.text_of(form, "arms")
+    study, _ = await request.study.there()
+    return page(request, "arms.html", study, problem=problem, given=given)
 
 
 async def delete(request: Asked, form: FormData | None = None) -> Response:
@@ -122,14 +112,9 @@ async def delete(request: Asked, form: FormData | None = None) -> Response:
         if forms.text_of(form, "again") == request.name.strip():
             await request.study.delete()
             return to(f"{request.root}/", done="deleted")
-        problem = "That is not the study's name. Nothing was deleted."
-    study, told = await request.study.there(), await request.study.call(_told)
-    return page(request, "delete.html", 400 if problem else 200, study=study, told=told, problem=problem)
-
-
-def _told(study: Study) -> int:
-    with study.store.reading() as log:
-        return study.facts(log).told
+        problem = UsageError("That is not the study's name. Nothing was deleted.")
+    study, facts = await request.study.there()
+    return page(request, "delete.html", study, problem=problem, told=facts.told)
 
 
 # A person as the evaluator
@@ -141,25 +126,20 @@ def person(request: Asked) -> str:
     return f"{request.who.name} by hand ({csrf_of(request)[:6]})"
 
 
-async def evaluate(request: Asked, problem: SurestError | None = None, waiting: str = "") -> Response:
+async def evaluate(request: Asked, problem: UsageError | None = None, waiting: str = "") -> Response:
     """The evaluation that is in a person's hands, with fields for its reward; or a button that asks for one."""
     ticket, finished = await request.study.call(_in_hand, person(request))
     study = await request.study.opened()
-    low, high = study.settings.problem.bounds
     told = request.query_params.get("told", "")
     return page(
         request,
         "evaluate.html",
-        200 if problem is None else status_of(problem),
-        study=study,
+        study,
+        problem=problem,
         ticket=None if ticket is None else ticket_words(study, ticket),
         finished=finished,
         waiting=waiting,
-        problem=problem,
         notice=f"Told: ticket {told}." if told.isdecimal() else None,
-        low=low,
-        high=high,
-        minimise=study.settings.problem.minimise,
     )
 
 
@@ -191,7 +171,7 @@ def _text(value: Any) -> str:
 
 async def ask(request: Asked, _: FormData, **query: str) -> Response:
     """Take a ticket; the one that is in hand, if there is one."""
-    handed = await request.study.desk.ask(1, person(request), held=())
+    handed = await request.study.desk.submit(Ask(1, person(request), frozenset()))
     if handed.tickets or handed.finished:
         return to(f"{request.path_of(request.name)}/evaluate", **query)
     return await evaluate(request, waiting=NONE_PAUSED if handed.paused else NONE_NOW)
@@ -199,27 +179,22 @@ async def ask(request: Asked, _: FormData, **query: str) -> Response:
 
 async def tell(request: Asked, form: FormData) -> Response:
     """Tell a reward, and go on to the next ticket."""
-    number = forms.text_of(form, "ticket")
+    number, text = forms.text_of(form, "ticket"), forms.text_of(form, "reward")
     try:
-        reward = await _reward(request, forms.text_of(form, "reward"))
+        study, _ = await request.study.there()
+        low, high = study.settings.problem.bounds
+        reward = forms.number_of(text, "the reward")
+        if not low <= reward <= high:
+            raise RewardError(f"the reward is {text[:60]}; give a number from {low:g} to {high:g}")
         await request.study.desk.submit(Tell([_ticket(number)], [reward], person(request)))
     except UsageError as error:
         return await evaluate(request, error)
     return await ask(request, form, told=number)
 
 
-async def _reward(request: Asked, text: str) -> float:
-    """A reward that a person wrote; refused in words for a person where it is out of the study's bounds."""
-    low, high = (await request.study.there()).settings.problem.bounds
-    reward = forms.number_of(text, "the reward")
-    if not low <= reward <= high:
-        raise RewardError(f"the reward is {text[:60]}; give a number from {low:g} to {high:g}")
-    return reward
-
-
 async def leave(request: Asked, form: FormData) -> Response:
     """Let the ticket that is in a person's hands be handed out to somebody else."""
-    await request.study.give_back([_ticket(forms.text_of(form, "ticket"))], person(request))
+    await request.study.change(Study.give_back, [_ticket(forms.text_of(form, "ticket"))], person(request))
     return to_study(request, "left")
 
 
@@ -233,9 +208,9 @@ async def fail(request: Asked, form: FormData | None = None) -> Response:
     """Say that an evaluation gave no reward: of one's own ticket, or of anybody's, for whoever administers the study."""
     number = _ticket(request.path_params["number"])
     if form is None:
-        study = await request.study.there()
+        study, _ = await request.study.there()
         ticket = await request.study.call(_open_ticket, number)
-        return page(request, "fail.html", study=study, ticket=ticket_words(study, ticket), effect=_effect(study))
+        return page(request, "fail.html", study, ticket=ticket_words(study, ticket), effect=_effect(study))
     by_hand = forms.text_of(form, "back") == "evaluate"
     worker, reason = person(request) if by_hand else forms.text_of(form, "worker"), forms.text_of(form, "reason")
     if len(reason) > MOST_REASON:
@@ -270,16 +245,15 @@ async def login(request: Asked, form: FormData | None = None) -> Response:
     if form is None and not request.service.tokens:
         return to(f"{request.root}/")  # everybody on this machine is let in
     given = request.query_params.get("next", "") if form is None else forms.text_of(form, "next")
-    onward = forms.safe_next(given, request.root)
-    if form is None:
-        return page(request, "login.html", problem=None, next=onward)
-    token = forms.text_of(form, "token")
-    if holder_of(request, token) is None:
-        problem = "Unknown token. Check that all of it was copied."
-        return page(request, "login.html", 401, problem=problem, next=onward)
-    response = to(onward)
-    set_cookie(request, response, COOKIE, token)
-    return response
+    onward, problem = forms.safe_next(given, request.root), None
+    if form is not None:
+        token = forms.text_of(form, "token")
+        if holder_of(request, token) is not None:
+            response = to(onward)
+            set_cookie(request, response, COOKIE, token)
+            return response
+        problem = Refused(401, "Unknown token. Check that all of it was copied.")
+    return page(request, "login.html", problem=problem, next=onward)
 
 
 async def logout(request: Asked, _: FormData) -> Response:

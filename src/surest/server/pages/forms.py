@@ -1,32 +1,32 @@
 """Forms: what people send, as settings, labels and items."""
 
 import asyncio
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any
 
 from starlette.datastructures import UploadFile
 
 from surest.arms.files import read_items
 from surest.core.costs import parse_costs
-from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS, Problem
+from surest.core.problem import ALGORITHMS, DEFAULTS, PLAIN_KINDS, SETTINGS, TARGETS
 from surest.core.question import ERRORS
 from surest.errors import SurestError, UsageError
 from surest.search.tickets import RETRIES
 from surest.study.settings import LEASE_SECONDS
 
-QUESTIONS = (
-    ("best", "Which arm is the best?"),
-    ("top", "Which are the m best arms?"),
-    ("above", "Which arms lie above a bar?"),
-    ("control", "Which arms are better than a control?"),
-    ("cheapest", "Which is the cheapest arm that is good enough?"),
-)
-"""The questions that can be asked, by kind."""
-GOES_WITH = {"top": ("top",), "above": ("above",), "control": ("control", "margin"), "cheapest": ("cheapest", "slack")}
-"""Settings that belong to a question."""
-FIRST = ("note", "delta", "bounds", "minimise", *(name for names in GOES_WITH.values() for name in names))
+QUESTIONS = {
+    "best": ("Which arm is the best?",),
+    "top": ("Which are the m best arms?", "top"),
+    "above": ("Which arms lie above a bar?", "above"),
+    "control": ("Which arms are better than a control?", "control", "margin"),
+    "cheapest": ("Which is the cheapest arm that is good enough?", "cheapest", "slack"),
+}
+"""The questions that can be asked, by kind: in words, and the settings that belong to each, of which the first is needed."""
+ASKED = [name for _, *names in QUESTIONS.values() for name in names]
+FIRST = ("note", "delta", "bounds", "minimise", *ASKED)
 """Settings that the form shows at once."""
 LABELS = {
     "delta": "Error probability δ",
@@ -38,42 +38,33 @@ LABELS = {
 }
 CHOICES = {"error": ERRORS, "target": TARGETS}
 HANDLING = {
-    "lease_seconds": (f"How long a worker may take before its ticket is handed out again ({LEASE_SECONDS:g}).", float),
-    "on_failure": (
-        "The reward recorded after the last retry. Without it, failures are retried.",
-        float,
-    ),
-    "retries": (f"How often a failed evaluation is retried before that ({RETRIES}).", int),
-    "reserve": ("The part of δ kept for arms that are added later, such as 0.1. Without it, none can be added.", float),
+    "lease_seconds": f"How long a worker may take before its ticket is handed out again ({LEASE_SECONDS:g}).",
+    "on_failure": "The reward recorded after the last retry. Without it, failures are retried.",
+    "retries": f"How often a failed evaluation is retried before that ({RETRIES}).",
+    "reserve": "The part of δ kept for arms that are added later, such as 0.1. Without it, none can be added.",
 }
 """Settings of a study that a problem does not have: what becomes of evaluations that fail, and of arms that come later."""
+KINDS = PLAIN_KINDS | {"delta": float, "minimise": bool} | dict.fromkeys(HANDLING, float) | {"retries": int}
+"""Settings that are a number, or which a box ticks."""
 FURTHER = tuple(name for name in (*SETTINGS, *HANDLING) if name not in FIRST)
 
 
-class Field(NamedTuple):
-    """A field of a form."""
-
-    label: str
-    hint: str
-    default: str
-    choices: tuple[str, ...] = ()  # what may be given, where that is one of a few
-
-
-def fields() -> dict[str, Field]:
+def fields() -> dict[str, dict[str, Any]]:
     """A field for each setting, made from the settings of a problem: one that is added there is here too."""
-    found = {}
-    for name, meta in SETTINGS.items():
-        default = DEFAULTS[name]
-        shown = ", ".join(f"{end:g}" for end in default) if name == "bounds" else default
-        chosen = "" if name in ("seed", "algorithm", *GOES_WITH) or shown in (None, "", False) else str(shown)
-        found[name] = Field(
-            LABELS.get(name, name.replace("_", " ").capitalize()), str(meta.description), chosen, CHOICES.get(name, ())
-        )
     usual = ", ".join(sorted({name for pair in ALGORITHMS.values() for name in pair}))
-    found["algorithm"] = Field("Algorithm", f"Leave it empty for the usual one ({usual}, by question).", "")
-    for name, (hint, _) in HANDLING.items():
-        found[name] = Field(name.replace("_", " ").capitalize(), hint, "")
-    return found
+    hints = {name: str(meta.description) for name, meta in SETTINGS.items()} | HANDLING
+    hints["algorithm"] = f"Leave it empty for the usual one ({usual}, by question)."
+    usually = {name: default for name, default in DEFAULTS.items() if default and name != "algorithm"}
+    usually["bounds"] = ", ".join(f"{end:g}" for end in DEFAULTS["bounds"])
+    return {
+        name: {
+            "label": LABELS.get(name, name.replace("_", " ").capitalize()),
+            "hint": hint,
+            "default": str(usually.get(name, "")),
+            "choices": CHOICES.get(name, ()),  # what may be given, where that is one of a few
+        }
+        for name, hint in hints.items()
+    }
 
 
 def text_of(form: Mapping[str, Any], name: str) -> str:
@@ -108,12 +99,12 @@ def settings_of(form: Mapping[str, Any]) -> dict[str, Any]:
     {'delta': 0.1, 'top': 3, 'bounds': (0.0, 5.0), 'minimise': True}
     """
     asked = text_of(form, "question") or "best"
-    if asked not in dict(QUESTIONS):
-        raise UsageError(f"the question is {asked[:60]!r}; there are {', '.join(dict(QUESTIONS))}")
-    left_out = {name for kind, names in GOES_WITH.items() if kind != asked for name in names}
-    given = {name: text_of(form, name) for name in (*SETTINGS, *HANDLING) if name not in left_out}
-    if asked != "best" and not given[asked]:
-        raise UsageError(f"the question {dict(QUESTIONS)[asked]!r} needs {fields()[asked].label.lower()!r}")
+    if asked not in QUESTIONS:
+        raise UsageError(f"the question is {asked[:60]!r}; there are {', '.join(QUESTIONS)}")
+    words, *own = QUESTIONS[asked]
+    given = {name: text_of(form, name) for name in (*SETTINGS, *HANDLING) if name in own or name not in ASKED}
+    if own and not given[own[0]]:
+        raise UsageError(f"the question {words!r} needs {fields()[own[0]]['label'].lower()!r}")
     return {name: _value(name, text) for name, text in given.items() if text}
 
 
@@ -126,15 +117,13 @@ def _value(name: str, text: str) -> Any:
         return tuple(ends)
     if name == "cost":
         return parse_costs(text.replace(",", " ").split())
-    kind = HANDLING[name][1] if name in HANDLING else get_type_hints(Problem)[name]
-    if kind is bool:
-        return True
-    if kind in (int, int | None):
-        value = number_of(text, name)
-        if value != value // 1:  # NaN differs too
-            raise UsageError(f"{name} is {text[:60]!r}; give a whole number")
-        return int(text) if text.lstrip("+-").isdigit() else int(value)
-    return number_of(text, name) if kind in (float, float | None) else text
+    kind = KINDS.get(name, str)
+    if kind not in (int, float):
+        return kind(text)
+    value = number_of(text, name)
+    if kind is int and value != value // 1:  # NaN differs too
+        raise UsageError(f"{name} is {text[:60]!r}; give a whole number")
+    return int(text) if kind is int and text.lstrip("+-").isdigit() else kind(value)
 
 
 async def items_of(form: Mapping[str, Any]) -> list[Any] | None:
@@ -174,7 +163,6 @@ def safe_next(given: str, root: str) -> str:
     >>> safe_next("//[", ""), safe_next("/login?next=/", "")
     ('/', '/')
     """
-    ours = given.startswith("/") and not given.startswith(("//", "/\\"))  # so it has neither a scheme nor a host
-    plain = all(" " < mark <= "~" and mark != "\\" for mark in given)
+    is_ours = re.fullmatch(r"/(?!/)[!-\[\]-~]*", given)  # so it has neither a scheme nor a host, nor a backslash
     to_login = given.partition("?")[0] == f"{root}/login"  # who has logged in would be asked to do so again
-    return given if ours and plain and not to_login else f"{root}/"
+    return given if is_ours and not to_login else f"{root}/"

@@ -1,19 +1,19 @@
 """Templates, and what every page needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from jinja2 import ChoiceLoader, PackageLoader
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from surest import __version__
 from surest.report.pictures import TEMPLATES as REPORTS
 from surest.server.auth import COOKIE, csrf_of, log_out, visited
 from surest.server.endpoints import Asked, quoted
+from surest.server.errors import status_of
 from surest.study.study import Study
 from surest.text import count, counted, shell_line, shortened, visible
 
@@ -54,14 +54,9 @@ TEMPLATES.filters |= {"shown_lines": partial(visible, keep="\n\t"), "shortened":
 TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted, "moment": moment}
 
 
-def again_lines(commands: Sequence[tuple[str, str]], long: int) -> Markup:
-    """Commands by their purpose, as reports show them."""
-    module: Any = TEMPLATES.get_template("pictures.html").module
-    return Markup(module.again_lines(commands, long))
-
-
-def page(request: Asked, template: str, /, status: int = 200, study: Study | None = None, **values: object) -> Response:
-    """A page, with what every page needs, and what every page about a study needs."""
+def page(request: Asked, template: str, study: Study | None = None, status: int = 0, **values: Any) -> Response:
+    """A page, with what every page needs: which study it is about, and the problem with what was sent, if there was one."""
+    problem = values.setdefault("problem", None)
     text = TEMPLATES.get_template(template).render(
         who=request.who,
         csrf=csrf_of(request),
@@ -73,42 +68,38 @@ def page(request: Asked, template: str, /, status: int = 200, study: Study | Non
         path=None if study is None else request.path_of(study.name),
         **values,
     )
-    return visited(request, HTMLResponse(text, status))
+    return visited(request, HTMLResponse(text, status or (200 if problem is None else status_of(problem))))
 
 
 def error_page(request: Asked, status: int, reason: str, headers: Mapping[str, str]) -> Response:
     """What went wrong, for people."""
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
-    query = request.url.query
-    back = request.scope["path"] + (f"?{query}" if query else "") if request.method == "GET" else ""
-    if status == 401 and request.method == "GET" and not request.cookies.get(COOKIE):
-        made = page(request, "login.html", status, problem=None, next=back)
-    else:
-        made = page(request, "error.html", status, code=status, words=words, reason=reason, back=back)
+    query, back = request.url.query, ""
+    if request.method == "GET":
+        back = request.scope["path"] + (f"?{query}" if query else "")
+    is_login = status == 401 and request.method == "GET" and not request.cookies.get(COOKIE)
+    template = "login.html" if is_login else "error.html"
+    made = page(request, template, status=status, code=status, words=words, reason=reason, next=back)
     made.headers.update(headers)
     return log_out(made) if status == 401 else made  # else a token that was revoked would keep a browser out of /login
 
 
-def joining(study: Study, service: str, has_tokens: bool) -> list[tuple[str, str]]:
+def joining(study: Study, service: str, has_tokens: bool) -> dict[str, str]:
     """What to run in order to evaluate tickets, by what it is good for."""
     words = ["./evaluate", "{arm}", *(["{item}"] if study.items else [])]
     named = ["--", study.name] if study.name.startswith("-") else [study.name, "--"]
-    first = "A command of yours whose last line is the reward"
     item = ", study.item_of(ticket).key" if study.items else ""
-    python = (
-        f"study = surest.open_study({service!r}, {study.name!r})\n"
-        "while not study.finished:\n"
-        "    for ticket in study.ask():\n"
-        f"        study.tell(ticket.id, evaluate(ticket.label{item}))"
-    )
     token = '-H "Authorization: Bearer $SUREST_TOKEN" ' if has_tokens else ""
     curl = f"curl -s {token}-H 'Content-Type: application/json' {service}/api/studies/{quoted(study.name)}"
     ask, tell = '{"worker": "ann", "wait": 30, "held": []}', '{"worker": "ann", "ticket": 0, "reward": 0.71}'
-    return [
-        (
-            first + ("; its token is in the variable SUREST_TOKEN" if has_tokens else ""),
-            shell_line(["surest", "study", "work", "--storage", service, *named, *words]),
+    of_token = "; its token is in the variable SUREST_TOKEN" if has_tokens else ""
+    return {
+        f"A command of yours whose last line is the reward{of_token}": shell_line(
+            ["surest", "study", "work", "--storage", service, *named, *words]
         ),
-        ("In Python", python),
-        ("Over HTTP, from any language", f"{curl}/ask -d '{ask}'\n{curl}/tell -d '{tell}'"),
-    ]
+        "In Python": f"study = surest.open_study({service!r}, {study.name!r})\n"
+        "while not study.finished:\n"
+        "    for ticket in study.ask():\n"
+        f"        study.tell(ticket.id, evaluate(ticket.label{item}))",
+        "Over HTTP, from any language": f"{curl}/ask -d '{ask}'\n{curl}/tell -d '{tell}'",
+    }

@@ -14,12 +14,13 @@ from surest.report.report import report_on
 from surest.result.data import Result
 from surest.result.questions import question
 from surest.search.session import may_grow
+from surest.server import api
 from surest.server.endpoints import Asked, Endpoint
 from surest.server.errors import reason_of
 from surest.server.events import streamed
 from surest.server.pages import do, view
 from surest.server.pages.files import FILES, decided
-from surest.server.pages.render import again_lines, joining, page
+from surest.server.pages.render import joining, page
 from surest.study.outcome import Moment
 from surest.study.study import Study
 
@@ -41,17 +42,23 @@ async def studies(request: Asked) -> Response:
     names = await request.service.studies.names()
     found = await asyncio.gather(*(_line(request, name) for name in names))
     wanted, chosen = request.query_params.get("q", "")[:200], request.query_params.get("state", "all")
-    kind = chosen if chosen in STATES else ""
-    lines = [line for line in found if isinstance(line, view.StudyLine) and line.fits(wanted, kind)]
-    lines.sort(key=lambda line: (-(line.last or 0.0), line.name))
-    broken = [line for line in found if not isinstance(line, view.StudyLine)]
+    text, kinds = wanted.strip().casefold(), (chosen,) if chosen in STATES else STATES
+    lines, broken = [], []
+    for line in found:
+        if isinstance(line, tuple):
+            broken.append(line)
+        elif line["kind"] in kinds and any(
+            text in one.casefold() for one in (line["name"], line["note"], *line["arms"])
+        ):
+            lines.append(line)
+    lines.sort(key=lambda line: (-(line["last"] or 0.0), line["name"]))
     notice = NOTICES["deleted"] if request.query_params.get("done") == "deleted" else None
     return page(
         request, "studies.html", lines=lines, broken=broken, total=len(names), notice=notice, q=wanted, chosen=chosen
     )
 
 
-async def _line(request: Asked, name: str) -> view.StudyLine | tuple[str, str]:
+async def _line(request: Asked, name: str) -> dict[str, Any] | tuple[str, str]:
     """A study in the list, or why it cannot be read: one that is damaged does not hide the others."""
     try:
         return await request.service.studies.of(name).made("line", view.line_of)
@@ -65,7 +72,7 @@ async def study(request: Asked) -> Response:
     result, at = shown.progress.result, (shown.study.id, len(shown.study.labels), service, has_tokens)
     about = await request.study.made("about", lambda study: _about(study, result, service, has_tokens), at)
     notice = NOTICES.get(request.query_params.get("done", ""))
-    return page(request, "study.html", study=shown.study, shown=shown, notice=notice, **about)
+    return page(request, "study.html", shown.study, shown=shown, notice=notice, **about)
 
 
 def _about(study: Study, result: Result, service: str, has_tokens: bool) -> dict[str, Any]:
@@ -75,7 +82,8 @@ def _about(study: Study, result: Result, service: str, has_tokens: bool) -> dict
         "asked": question(result.problem),
         "note": result.problem.note,
         "joining": joining(study, service, has_tokens),
-        "again": again_lines(reproduction(report), LONG),
+        "again": reproduction(report),
+        "long": LONG,
         "may_grow": may_grow(result.problem),
         "checkable": is_checkable(result.problem),
         "settings": settings_rows(report),
@@ -102,23 +110,22 @@ async def check(request: Asked) -> Response:
     """The hash of a study's decision, and how somebody else can check it."""
     chain = await request.study.call(decided)
     claim = json.loads(chain.lines[-2])["words"]
-    return page(request, "check.html", study=await request.study.opened(), claim=claim, known_by=chain.known_by)
+    return page(request, "check.html", await request.study.opened(), claim=claim, known_by=chain.known_by)
 
 
 async def log(request: Asked) -> Response:
     """The log of a study, a page at a time."""
     number, show = page_number(request), "events" if request.query_params.get("show") == "events" else "tickets"
     rows, pages = await request.study.call(view.log_page, number, show)
-    study = await request.study.opened()
-    return page(request, "log.html", study=study, rows=rows, page=number, pages=pages, show=show)
+    return page(request, "log.html", await request.study.opened(), rows=rows, page=number, pages=pages, show=show)
 
 
 async def cells(request: Asked) -> Response:
     """The cells of a study on a list of items, a page at a time."""
     number = page_number(request)
     table = await request.study.call(lambda study: view.cell_table(study, study.status().result, number))
-    study, pages = await request.study.opened(), 1 if table is None else view.pages_for(table.items)
-    return page(request, "cells.html", study=study, table=table, paged=True, page=number, pages=pages)
+    study, pages = await request.study.opened(), 1 if table is None else view.pages_for(table["seen"])
+    return page(request, "cells.html", study, table=table, paged=True, page=number, pages=pages)
 
 
 def page_number(request: Asked) -> int:
@@ -138,8 +145,8 @@ PAGES = [
     Endpoint("GET", f"{STUDY}/log", "look", log),
     Endpoint("GET", f"{STUDY}/cells", "look", cells, heavy=True),
     Endpoint("GET POST", f"{STUDY}/arms", "administer", do.arms, body=FormData),
-    Endpoint("POST", f"{STUDY}/pause", "administer", do.pause, body=FormData),
-    Endpoint("POST", f"{STUDY}/resume", "administer", do.resume, body=FormData),
+    Endpoint("POST", f"{STUDY}/pause", "administer", do.then(api.pause, "paused"), body=FormData),
+    Endpoint("POST", f"{STUDY}/resume", "administer", do.then(api.resume, "resumed"), body=FormData),
     Endpoint("GET POST", f"{STUDY}/delete", "administer", do.delete, body=FormData),
     Endpoint("GET", f"{STUDY}/evaluate", "work", do.evaluate),
     Endpoint("POST", f"{STUDY}/ask", "work", do.ask, body=FormData),

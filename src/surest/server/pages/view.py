@@ -2,9 +2,10 @@
 
 import json
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
@@ -60,32 +61,6 @@ def point_of(running: Running[Answer]) -> Point | None:
 # The page of a study
 
 
-class WorkerRow(NamedTuple):
-    """Who works: tickets in hand, rewards told lately, and when the last one came."""
-
-    name: str
-    out: int
-    told: int
-    last: float | None
-
-
-class ArmLine(NamedTuple):
-    """A row of the table of arms."""
-
-    cells: list[str]
-    chosen: bool
-    lead: str  # bounds of the lead over it, or of its lead over the control, where they are known
-
-
-class CellTable(NamedTuple):
-    """Items down, arms across."""
-
-    arms: list[str]
-    rows: list[tuple[str, list[str]]]
-    items: int  # items with a cell
-    total: int
-
-
 @dataclass(frozen=True)
 class Shown:
     """The page of a study at one moment: its parts, by id, and what is said of the study in a sentence."""
@@ -108,7 +83,7 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         progress = progress_of(study, log, follower.look(log), facts)
         is_long = progress.told > MOST_REPLAYED
         running = follower.catch_up(log).running
-        point = None if running.status is None or (progress.finished and is_long) else point_of(running)
+        point = None if progress.finished and is_long else point_of(running)
         out = log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
         idle = is_idle(log, study.id, facts)
@@ -137,7 +112,7 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         "per_second": 0.0 if idle else progress.per_second or 0.0,
         "forecast": "not known yet" if result.forecast is None else forecast(progress, result.forecast, idle),
         "drawn": pictures_of(result, live=True) if has_begun(result) else None,
-        "arm_lines": arm_lines(report),
+        **arm_lines(report),
         "table": None if result.listed is None else cell_table(study, result),
         "paged": False,
         "health": health(report),
@@ -163,15 +138,14 @@ def in_short(result: Result) -> str:
     return f"{leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
 
 
-def workers_of(rows: Sequence[StoredTicket], held: Sequence[StoredTicket]) -> list[WorkerRow]:
-    """Who told rewards lately or has tickets in hand, the last heard of first."""
-    names = {row.worker for row in rows if row.told is not None} | {ticket.worker for ticket in held}
-    found = []
-    for name in names:
-        told = [row.told for row in rows if row.worker == name and row.told is not None]
-        out = sum(ticket.worker == name for ticket in held)
-        found.append(WorkerRow(name, out, len(told), max(told, default=None)))
-    return sorted(found, key=lambda worker: (-(worker.last or math.inf), worker.name))
+def workers_of(rows: Sequence[StoredTicket], held: Sequence[StoredTicket]) -> list[tuple[str, int, int, float | None]]:
+    """Who told rewards lately or has tickets in hand, the last heard of first: tickets, rewards, and when the last one came."""
+    out, told = Counter(ticket.worker for ticket in held), defaultdict[str, list[float]](list)
+    for row in rows:
+        if row.told is not None:
+            told[row.worker].append(row.told)
+    found = [(name, out[name], len(told[name]), max(told[name], default=None)) for name in {*out, *told}]
+    return sorted(found, key=lambda worker: (-(worker[-1] or math.inf), worker[0]))
 
 
 def level_of(result: Result) -> tuple[str, float | None]:
@@ -199,19 +173,22 @@ def arms_with_verdict(result: Result) -> tuple[int, int]:
     return sum(map(bool, result.verdicts or ())), result.problem.question.judged(len(result.labels))
 
 
-def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int, bool]:
-    """The table of arms: its head, its rows, how many arms are left out, and whether it has leads."""
+def arm_lines(report: Report) -> dict[str, Any]:
+    """The table of arms: its head, its rows, how many arms are left out; of each row whether it is chosen, and its lead.
+
+    That is the bounds of the lead over it, or of its lead over the control, where they are known.
+    """
     head, rows, rest = arm_cells(report)
     result, arms = report.result, report.result.arms
     leads = leads_of(result) if result.certified or result.listed is not None else None
     ends = {row.arm: f"{arms.number(row.low)} – {arms.number(row.high)}" for row in (leads.rows if leads else ())}
-    begun = has_begun(result)
-    lines = [ArmLine(cells, begun and place in result.indices, ends.get(place, "")) for place, cells in rows]
-    return head, lines, rest, leads is not None
+    chosen = result.indices if has_begun(result) else ()
+    lines = [(cells, place in chosen, ends.get(place, "")) for place, cells in rows]
+    return {"head": head, "lines": lines, "rest": rest, "has_leads": leads is not None}
 
 
-def cell_table(study: Study, result: Result, page: int | None = None) -> CellTable | None:
-    """The cells seen so far; without a page, those of the items that came last."""
+def cell_table(study: Study, result: Result, page: int | None = None) -> dict[str, Any] | None:
+    """The cells seen so far, items down and arms across; without a page, those of the items that came last."""
     if result.listed is None:
         return None
     listed, arms = result.listed, result.arms
@@ -221,52 +198,31 @@ def cell_table(study: Study, result: Result, page: int | None = None) -> CellTab
     wanted = set(chosen)
     values = {(arm, place): f"{value:g}" for arm, place, value in listed.cells if place in wanted}
     rows = [(study.items[place].key, [values.get((arm, place), "") for arm in columns]) for place in chosen]
-    return CellTable([str(arms.rows[arm].label) for arm in columns], rows, len(seen), len(study.items))
+    labels = [str(arms.rows[arm].label) for arm in columns]
+    return {"arms": labels, "rows": rows, "seen": len(seen), "total": len(study.items)}
 
 
 # The list of all studies
 
 
-@dataclass(frozen=True)
-class StudyLine:
-    """A study in the list of all."""
-
-    name: str
-    note: str
-    question: str
-    state: str
-    kind: str  # running, paused, decided or ended: what a filter asks for
-    leads: str
-    sure: tuple[str, float | None]  # as `level_of` has it
-    told: int
-    last: float | None
-    arms: Sequence[str]
-
-    def fits(self, wanted: str, kind: str) -> bool:
-        """Whether its name, its note or one of its arms has the words, and it is of the kind, where one is asked for."""
-        text = wanted.strip().casefold()
-        found = any(text in part.casefold() for part in (self.name, self.note, *self.arms))
-        return found and kind in (self.kind, "")
-
-
-def line_of(study: Study) -> StudyLine:
+def line_of(study: Study) -> dict[str, Any]:
     """A study in the list of all."""
     with study.at_one_moment(check=False) as (log, follower, facts):
         progress = progress_of(study, log, follower.look(log), facts)
         last = max(times_told(log, study.id, facts, 20), default=None)
     result, ended = progress.result, "decided" if progress.result.certified else "ended"
-    return StudyLine(
-        name=study.name,
-        note=result.problem.note,
-        question=question(result.problem),
-        state=state_words(progress, facts.paused),
-        kind=ended if progress.finished else "paused" if facts.paused else "running",
-        leads=leaders(result, progress.in_play),
-        sure=level_of(result),
-        told=progress.told,
-        last=last,
-        arms=study.labels,
-    )
+    return {
+        "name": study.name,
+        "note": result.problem.note,
+        "question": question(result.problem),
+        "state": state_words(progress, facts.paused),
+        "kind": ended if progress.finished else "paused" if facts.paused else "running",  # what a filter asks for
+        "leads": leaders(result, progress.in_play),
+        "sure": level_of(result),
+        "told": progress.told,
+        "last": last,
+        "arms": study.labels,
+    }
 
 
 def state_words(progress: Progress, paused: bool) -> str:
