@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "tests" / part) for part in ("durability", "")]
+sys.path += [str(Path(__file__).resolve().parent.parent / "tests" / part) for part in ("durability", "")]
 import support  # starts PostgreSQL
 
 SETTINGS = {"algorithm": "naive-best-arm", "delta": 0.05, "seed": 1}

@@ -18,7 +18,7 @@ import warnings
 from pathlib import Path
 from statistics import median
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "tests" / part) for part in ("durability", "")]
+sys.path += [str(Path(__file__).resolve().parent.parent / "tests" / part) for part in ("durability", "")]
 import support  # starts PostgreSQL
 
 
