@@ -62,7 +62,9 @@ async def test_rewards_are_written_though_the_algorithm_fails(
 
     here.finished  # noqa: B018  (it has a follower now)
     monkeypatch.setattr(here._follower, "hand_out", broken)
-    told, asked = await asyncio.gather(desk.submit(Tell([1], [0.5])), desk.submit(Ask(1, "bob")), return_exceptions=True)
+    told, asked = await asyncio.gather(
+        desk.submit(Tell([1], [0.5])), desk.submit(Ask(1, "bob")), return_exceptions=True
+    )
     assert told == 1
     assert isinstance(asked, StorageError)
     assert study.status().told == 2

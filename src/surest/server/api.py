@@ -13,7 +13,8 @@ from surest.server import bodies
 from surest.server.endpoints import ASKED, Asked, Endpoint, json_response
 from surest.server.errors import Refused
 from surest.server.events import streamed
-from surest.server.pages.files import exported
+from surest.server.openapi import document
+from surest.server.pages.files import again, export
 from surest.study.outcome import Moment
 from surest.study.settings import storable
 from surest.study.study import Study
@@ -213,19 +214,13 @@ async def status(request: Asked) -> Any:
 async def result(request: Asked) -> Any:
     """The verdict."""
     history = request.query_params.get("history") == "1"
-
-    def made(study: Study) -> Response:
-        study = Study(study.store, study.name) if history else study  # its replay keeps nobody waiting
-        return json_response(study.result(history=history).to_dict())
-
     if history:
         ASKED.set(("heavy", request.sender))
+
+    def made(study: Study) -> Response:
+        return json_response((again(study) if history else study).result(history=history).to_dict())
+
     return await request.study.call(made)
-
-
-async def export(request: Asked) -> Any:
-    """All of a study."""
-    return await exported(request)
 
 
 async def events(request: Asked) -> Any:
@@ -258,8 +253,6 @@ async def openapi(_: Asked) -> Any:
 @cache
 def _document() -> bytes:
     """The document, made once: anybody may ask for it."""
-    from surest.server.openapi import document
-
     return msgspec.json.encode(document(ENDPOINTS))
 
 

@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import ipaddress
 import re
-import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 COOKIE = "surest_token"  # A browser's token. Scripts cannot read it, and other sites cannot send it.
 VISIT = "surest_visit"  # what ties forms to a browser where no tokens are set: a random text
-EVERYBODY = Identity("everybody", "administer")
+EVERYBODY = Identity("everybody", "administer", "", 0.0)
 """The identity of all requests if there are no tokens: only this machine can send any then."""
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]*)?")
 """A host and its port, as the header Host has them."""
@@ -93,25 +92,17 @@ def calls_it_local(request: Request) -> bool:
     return found is not None and (found[1] or found[2]).lower() in LOCAL
 
 
-def csrf_of(request: Request) -> str:
+def csrf_of(request: "Asked") -> str:
     """What a form must send along, in the field ``csrf``. Another site can neither read nor make it."""
-    secret = request.cookies.get(COOKIE) or request.cookies.get(VISIT) or _visit(request)
-    return hmac.new(secret.encode(), b"surest form", hashlib.sha256).hexdigest()
+    return hmac.new(request.secret.encode(), b"surest form", hashlib.sha256).hexdigest()
 
 
-def check_csrf(request: Request, given: object) -> None:
+def check_csrf(request: "Asked", given: object) -> None:
     """Refuse a form that was not made by `csrf_of` for this browser."""
-    if not (request.cookies.get(COOKIE) or request.cookies.get(VISIT)):
+    if request.secret not in request.cookies.values():
         raise Refused(403, "the form was sent without a cookie; allow cookies for this page and reload it")
     if not isinstance(given, str) or not hmac.compare_digest(csrf_of(request).encode(), given.encode()):
         raise Refused(403, "the form is out of date; reload the page")
-
-
-def visited(request: Request, response: Response) -> Response:
-    """A page's response, with the cookie that its forms need."""
-    if not request.cookies.get(COOKIE) and not request.cookies.get(VISIT):
-        set_cookie(request, response, VISIT, _visit(request))
-    return response
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
@@ -124,10 +115,3 @@ def log_out(response: Response) -> Response:
     """Let a browser forget its token."""
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return response
-
-
-def _visit(request: Request) -> str:
-    """A random text for a browser that has none, the same for all of a page."""
-    if not hasattr(request.state, "visit"):
-        request.state.visit = secrets.token_urlsafe(24)
-    return str(request.state.visit)

@@ -136,25 +136,20 @@ class CreateForm(Form):
 async def parsed(request: "Asked", form: Any) -> Any:
     """The body of a request, read as a form: one of HTML that one of our own pages sent, or JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if form is FormData:
-        return await _filled_in(request, kind)
-    if kind != "application/json":
-        raise Refused(
-            415, f"the body is {kind[:60] or 'of no stated type'!r}; send JSON, as 'Content-Type: application/json'"
-        )
-    return decoded(await request.body(), form)
-
-
-async def _filled_in(request: "Asked", kind: str) -> FormData:
-    size = len(await request.body())
-    if kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
+    if form is not FormData and kind != "application/json":
+        stated = f"the body is {kind[:60] or 'of no stated type'!r}"
+        raise Refused(415, f"{stated}; send JSON, as 'Content-Type: application/json'")
+    if form is FormData and kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
         raise Refused(415, f"the body is {kind[:60]!r}; this address accepts forms")
+    body = await request.body()
+    if form is not FormData:
+        return decoded(body, form)
     try:
-        form = await request.form(max_files=1, max_fields=100, max_part_size=size + 1)
+        sent = await request.form(max_files=1, max_fields=100, max_part_size=len(body) + 1)
     except (HTTPException, UnicodeDecodeError, KeyError) as error:
         raise Refused(400, f"the form cannot be read: {getattr(error, 'detail', error)}") from None
-    check_csrf(request, form.get("csrf"))
-    return form
+    check_csrf(request, sent.get("csrf"))
+    return sent
 
 
 def decoded(data: bytes, form: type[T]) -> T:

@@ -1,9 +1,11 @@
 """What a request passes through once it is let in: its role is checked, its body read, and what comes back is sent."""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote, unquote
 
@@ -15,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from surest.errors import UsageError
-from surest.server.auth import check
+from surest.server.auth import COOKIE, VISIT, check
 from surest.server.bodies import parsed
 from surest.server.errors import Refused
 from surest.server.tokens import Identity, Role
@@ -28,9 +30,8 @@ T = TypeVar("T")
 Kind = Literal["work", "look", "heavy"]
 ASKED: ContextVar[tuple[Kind, str]] = ContextVar("surest_asked", default=("work", ""))
 """What kind of work the current request is, and who sent it."""
-SOON_SECONDS = (
-    0.05  # in which most requests are answered; only then it is of interest whether the client is still there
-)
+SOON_SECONDS = 0.05
+"""In which most requests are answered; only then it is of interest whether the client is still there."""
 
 
 class Asked(Request):
@@ -40,9 +41,7 @@ class Asked(Request):
         super().__init__(scope, receive)
         self.service = service
         self.address = "?" if self.client is None else self.client.host
-        self.root = str(scope.get("root_path", "")).rstrip(
-            "/"
-        )  # before every path, where a proxy puts the service below one
+        self.root = str(scope.get("root_path", "")).rstrip("/")  # before every path, behind a proxy that adds it
         self.who: Identity | None = None
         self.sender = self.address  # whose limits count: those of a token, or of an address
         self.most = 0  # bytes that its body may have
@@ -56,6 +55,11 @@ class Asked(Request):
     def study(self) -> "Served":
         """That study, as the service has it."""
         return self.service.studies.of(self.name)
+
+    @cached_property
+    def secret(self) -> str:
+        """What ties forms to a browser: its token or, where it has none, a random text that it keeps."""
+        return self.cookies.get(COOKIE) or self.cookies.get(VISIT) or secrets.token_urlsafe(24)
 
     @property
     def public_url(self) -> str:

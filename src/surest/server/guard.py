@@ -143,15 +143,9 @@ class Guard:
         method = request.method if request.method in METHODS else "other"
         status = answer.status or 499  # who asked has left
         self.service.metrics.count(method, route, status, seconds)
-        log(
-            "request",
-            method=method,
-            path=request.scope["path"][:500],
-            status=status,
-            ms=round(1000 * seconds, 1),
-            who=None if request.who is None else request.who.name,
-            client=None if request.client is None else request.client.host,
-        )
+        path, ms = request.scope["path"][:500], round(1000 * seconds, 1)
+        who, client = request.who and request.who.name, request.client and request.client.host
+        log("request", method=method, path=path, status=status, ms=ms, who=who, client=client)
 
 
 @dataclass

@@ -7,9 +7,11 @@ import queue
 import sys
 import threading
 import time
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +89,7 @@ def set_up(level: int = logging.INFO) -> None:
 
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
+BOUNDS = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
 
 
 class Metrics:
@@ -94,19 +97,15 @@ class Metrics:
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, str, int]] = Counter()
-        self.buckets: Counter[tuple[str, float]] = Counter()
-        self.seconds: Counter[str] = Counter()
-        self.times: Counter[str] = Counter()
+        self.took: dict[str, list[int]] = defaultdict(lambda: [0] * len(BOUNDS))  # how many, in each bucket of a route
+        self.seconds: dict[str, float] = defaultdict(float)
         self.running = 0
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
         self.requests[method, route, status] += 1
-        self.times[route] += 1
-        self.seconds[route] += seconds  # type: ignore[assignment]
-        bucket = next((bound for bound in BUCKETS if seconds <= bound), None)
-        if bucket is not None:
-            self.buckets[route, bucket] += 1
+        self.took[route][bisect_left(BUCKETS, seconds)] += 1
+        self.seconds[route] += seconds
 
     def text(self, service: "Service") -> str:
         """All of it, in Prometheus' form."""
@@ -136,14 +135,11 @@ class Metrics:
 
     def _seconds(self) -> Iterator[tuple[str, float]]:
         """The histogram of each route: how many requests took at most so long, all seconds, and all requests."""
-        for route in sorted(self.times):
-            reached = 0
-            for bound in BUCKETS:
-                reached += self.buckets[route, bound]
-                yield f'_bucket{{route="{route}",le="{bound:g}"}}', reached
-            yield f'_bucket{{route="{route}",le="+Inf"}}', self.times[route]
+        for route, counts in sorted(self.took.items()):
+            for bound, reached in zip(BOUNDS, accumulate(counts), strict=True):
+                yield f'_bucket{{route="{route}",le="{bound}"}}', reached
             yield f'_sum{{route="{route}"}}', round(self.seconds[route], 6)
-            yield f'_count{{route="{route}"}}', self.times[route]
+            yield f'_count{{route="{route}"}}', sum(counts)
 
 
 def resident_bytes() -> int:

@@ -26,27 +26,21 @@ PREFIX = "surest-"
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who sends a request."""
-
-    name: str
-    role: Role
-
-    def may(self, role: Role) -> bool:
-        """Whether a role is theirs.
-
-        >>> Identity("ann", "work").may("look"), Identity("ann", "work").may("administer")
-        (True, False)
-        """
-        return ROLES.index(self.role) >= ROLES.index(role)
-
-
-class Kept(msgspec.Struct, frozen=True):
-    """A token as the file has it."""
+    """Who sends a request: whose token it is, as the file has it."""
 
     name: str
     role: Role
     digest: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
     made: float
+
+    def may(self, role: Role) -> bool:
+        """Whether a role is theirs.
+
+        >>> ann = Identity("ann", "work", digest_of("surest-…"), 0.0)
+        >>> ann.may("look"), ann.may("administer")
+        (True, False)
+        """
+        return ROLES.index(self.role) >= ROLES.index(role)
 
 
 def digest_of(token: str) -> str:
@@ -65,7 +59,7 @@ class Tokens:
         self.path = path
         self._lock = threading.Lock()
         self._seen: tuple[int, ...] | None = None
-        self._known: dict[str, Kept] = {}
+        self._known: dict[str, Identity] = {}
         self._needed = False
 
     def __bool__(self) -> bool:
@@ -76,7 +70,7 @@ class Tokens:
             self._needed = bool(self._known) or self._needed
             return self._needed
 
-    def all(self) -> list[Kept]:
+    def all(self) -> list[Identity]:
         """What is kept, in the order in which it was made."""
         with self._lock:
             self._refresh()
@@ -86,8 +80,7 @@ class Tokens:
         """Whose token this is; None if nobody's. Digests are looked up, so the time says nothing about tokens."""
         with self._lock:
             self._heed()
-            found = self._known.get(digest_of(token))
-        return None if found is None else Identity(found.name, found.role)
+            return self._known.get(digest_of(token))
 
     def add(self, name: str, role: Role) -> str:
         """Make a token. It is returned once, and kept nowhere."""
@@ -99,7 +92,7 @@ class Tokens:
             if any(kept.name == name for kept in there):
                 raise UsageError(f"there is already a token called {name!r}; revoke it first, or choose another name")
             token = PREFIX + secrets.token_urlsafe(32)
-            self._write([*there, Kept(name, role, digest_of(token), time.time())])
+            self._write([*there, Identity(name, role, digest_of(token), time.time())])
         return token
 
     def revoke(self, name: str) -> None:
@@ -148,29 +141,22 @@ class Tokens:
             return
         try:
             status = self.path.stat()
-        except FileNotFoundError:
-            self._seen, self._known = None, {}
-            return
-        except OSError as error:
-            raise self._unusable("read", error) from None
-        seen = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode)
-        if seen != self._seen:
+            seen = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode)
+            if seen == self._seen:
+                return
             if sys.platform != "win32" and status.st_mode & 0o077:
                 raise UsageError(f"other users can access the token file {self.path}; run chmod 600 {self.path}")
-            self._known = {kept.digest: kept for kept in self._read()}
-            self._seen = seen
-
-    def _read(self) -> list[Kept]:
-        assert self.path is not None
-        try:
-            return msgspec.json.decode(self.path.read_bytes(), type=list[Kept])
+            kept = msgspec.json.decode(self.path.read_bytes(), type=list[Identity])
+            self._seen, self._known = seen, {one.digest: one for one in kept}
+        except FileNotFoundError:
+            self._seen, self._known = None, {}
         except (OSError, msgspec.MsgspecError) as error:
             raise self._unusable("read", error) from None
 
     def _unusable(self, how: str, error: Exception) -> UsageError:
         return UsageError(f"the token file {self.path} cannot be {how}: {error}")
 
-    def _write(self, tokens: list[Kept]) -> None:
+    def _write(self, tokens: list[Identity]) -> None:
         from surest.study.transfer import put_in_place  # only those who make tokens need it
 
         assert self.path is not None

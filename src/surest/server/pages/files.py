@@ -1,17 +1,16 @@
 """What can be taken away from a study's page: everything as JSON, rewards as CSV, a report."""
 
-import asyncio
 import csv
 import gzip
 import io
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
 from starlette.responses import Response, StreamingResponse
 
 from surest.decision.chain import Chain
 from surest.decision.write import decision_of
-from surest.report.page import to_html, to_markdown
+from surest.report.page import Report, to_html, to_markdown
 from surest.report.report import report_of_study, to_json
 from surest.server.endpoints import Answer, Asked, quoted
 from surest.study.study import Study
@@ -26,23 +25,23 @@ def as_file(name: str, suffix: str) -> dict[str, str]:
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quoted(name)}{suffix}"}
 
 
-def download(write: Callable[[Study, str], bytes], kind: str, suffix: str, called: str | None = None) -> Answer:
+def download(kind: str, suffix: str, write: Callable[[Study, str], str | bytes], called: str | None = None) -> Answer:
     """What a function writes of a study, given the service's address, as a file: called as the study unless a name is given."""
 
+    def written(study: Study, service: str) -> bytes:
+        found = write(study, service)
+        return found if isinstance(found, bytes) else found.encode("utf-8", "replace")
+
     async def file(request: Asked) -> Response:
-        data = await request.study.call(write, request.public_url)
+        data = await request.study.call(written, request.public_url)
         return Response(data, media_type=kind, headers=as_file(called or request.name, suffix))
 
     return file
 
 
-def _report(write: Callable[..., str], kind: str, form: str) -> Answer:
-    """A report: its replay keeps nobody waiting."""
-    return download(
-        lambda study, service: write(report_of_study(again(study), service)).encode("utf-8", "replace"),
-        kind,
-        f".{form}",
-    )
+def report(kind: str, suffix: str, write: Callable[[Report], str]) -> Answer:
+    """A report on a study as a file."""
+    return download(kind, suffix, lambda study, service: write(report_of_study(again(study), service)))
 
 
 def again(study: Study) -> Study:
@@ -84,29 +83,28 @@ def _csv(rows: Iterable[Iterable[object]]) -> str:
     return text.getvalue()
 
 
-async def exported(request: Asked) -> StreamingResponse:
+async def export(request: Asked) -> StreamingResponse:
     """All of a study as JSON. It is read at one moment, and not at the pace of whoever downloads it."""
     file = await request.study.call(lambda study: spooled(again(study)))
     return StreamingResponse(_pieces(file), media_type="application/json", headers=as_file(request.name, ".json"))
 
 
-async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
     with file:
-        while piece := await asyncio.to_thread(file.read, PIECE):
-            yield piece
+        yield from iter(lambda: file.read(PIECE), b"")
 
 
 FILES: dict[str, Answer] = {
-    "export.json": exported,
+    "export.json": export,
     "decision.jsonl.gz": download(
-        lambda study, _: gzip.compress(b"".join(decided(study).lines), mtime=0),
         "application/gzip",
         ".jsonl.gz",
-        called="decision",
+        lambda study, _: gzip.compress(b"".join(decided(study).lines), mtime=0),
+        "decision",
     ),
-    "rewards.csv": download(lambda study, _: "".join(csv_of(study)).encode("utf-8", "replace"), "text/csv", ".csv"),
-    "report.html": _report(to_html, "text/html", "html"),
-    "report.md": _report(to_markdown, "text/markdown", "md"),
-    "report.json": _report(to_json, "application/json", "json"),
+    "rewards.csv": download("text/csv", ".csv", lambda study, _: "".join(csv_of(study))),
+    "report.html": report("text/html", ".html", to_html),
+    "report.md": report("text/markdown", ".md", to_markdown),
+    "report.json": report("application/json", ".json", to_json),
 }
 """By the end of the address. Those as CSV are columns that ``surest identify`` and ``surest evaluate`` read."""

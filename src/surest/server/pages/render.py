@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from surest import __version__
 from surest.report.pictures import TEMPLATES as REPORTS
-from surest.server.auth import COOKIE, csrf_of, log_out, visited
+from surest.server.auth import COOKIE, VISIT, csrf_of, log_out, set_cookie
 from surest.server.endpoints import Asked, quoted
 from surest.server.errors import status_of
 from surest.study.study import Study
@@ -68,7 +68,10 @@ def page(request: Asked, template: str, study: Study | None = None, status: int 
         path=None if study is None else request.path_of(study.name),
         **values,
     )
-    return visited(request, HTMLResponse(text, status or (200 if problem is None else status_of(problem))))
+    response = HTMLResponse(text, status or (200 if problem is None else status_of(problem)))
+    if request.secret not in request.cookies.values():
+        set_cookie(request, response, VISIT, request.secret)  # which its forms need
+    return response
 
 
 def error_page(request: Asked, status: int, reason: str, headers: Mapping[str, str]) -> Response:

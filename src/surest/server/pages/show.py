@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
 from starlette.datastructures import FormData
 from starlette.responses import Response
@@ -20,7 +20,7 @@ from surest.server.errors import reason_of
 from surest.server.events import streamed
 from surest.server.pages import do, view
 from surest.server.pages.files import FILES, decided
-from surest.server.pages.render import joining, page
+from surest.server.pages.render import TEMPLATES, joining, page
 from surest.study.outcome import Moment
 from surest.study.study import Study
 
@@ -77,13 +77,12 @@ async def study(request: Asked) -> Response:
 
 def _about(study: Study, result: Result, service: str, has_tokens: bool) -> dict[str, Any]:
     """What a study's page says that changes with its arms alone: what is asked, how to join, and how to do it again."""
-    report = report_on(study, result, service)
+    report, macros = report_on(study, result, service), cast(Any, TEMPLATES.get_template("pictures.html").module)
     return {
         "asked": question(result.problem),
         "note": result.problem.note,
         "joining": joining(study, service, has_tokens),
-        "again": reproduction(report),
-        "long": LONG,
+        "again": macros.again_lines(reproduction(report), LONG),
         "may_grow": may_grow(result.problem),
         "checkable": is_checkable(result.problem),
         "settings": settings_rows(report),

@@ -9,8 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from surest.core.procedure import Running
-from surest.core.protocol import Answer, Point
+from surest.core.protocol import Point, Status
 from surest.report.page import Report, arm_cells, health, state, summary
 from surest.report.pictures import pictures_of
 from surest.result.data import Result
@@ -34,31 +33,22 @@ PAGE = 100  # rows on a page of the log or of the table of cells
 PARTS = ("verdict", "facts", "pictures", "arms", "cells", "work")  # of a study's page, as the template has them
 
 
-# Evidence over time
+# The page of a study
 
 
-def evidence_of(served: Served, study: Study, told: int, now: Point | None) -> tuple[Point, ...]:
+def evidence_of(served: Served, study: Study, progress: Progress, status: Status | None) -> tuple[Point, ...]:
     """Evidence over time of a study that was looked at: replayed once, from then on a point at each look."""
     seen, points = served.evidence or (None, ())
     if seen != study.id:
-        points = again(study).result(history=True).history if told <= MOST_REPLAYED else ()
-    if now is not None and (not points or now.pulls > points[-1].pulls):
-        points = (*points, now)
+        points = again(study).result(history=True).history if progress.told <= MOST_REPLAYED else ()
+    pulls = progress.result.pulls
+    is_new = not points or pulls > points[-1].pulls
+    if is_new and status is not None and status.evidence is not None and status.threshold is not None:
+        points = (*points, Point(pulls, status.evidence, status.threshold))
     if len(points) > MOST_POINTS:
         points = (*points[:-1:2], points[-1])
     served.evidence = study.id, points
     return points
-
-
-def point_of(running: Running[Answer]) -> Point | None:
-    """The evidence now, where the algorithm tells it."""
-    status = running.status
-    if status is None or status.evidence is None or status.threshold is None:
-        return None
-    return Point(running.pulls, status.evidence, status.threshold)
-
-
-# The page of a study
 
 
 @dataclass(frozen=True)
@@ -82,13 +72,12 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
     with study.at_one_moment(check=False) as (log, follower, facts):
         progress = progress_of(study, log, follower.look(log), facts)
         is_long = progress.told > MOST_REPLAYED
-        running = follower.catch_up(log).running
-        point = None if progress.finished and is_long else point_of(running)
+        status = None if progress.finished and is_long else follower.catch_up(log).running.status
         out = log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
         idle = is_idle(log, study.id, facts)
         failures = last_failures_of(log, study.id, study.labels) if progress.health else {}
-    history = evidence_of(served, study, progress.told, point)
+    history = evidence_of(served, study, progress, status)
     result = replace(progress.result, history=history, health=progress.health)
     result = result if is_long or result.listed is None else further(result)
     progress = replace(progress, result=result)
