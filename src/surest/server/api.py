@@ -1,7 +1,6 @@
 """HTTP for workers and programs: one table of endpoints, from which routes and the OpenAPI document are made."""
 
-from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from starlette.responses import PlainTextResponse, Response
@@ -9,12 +8,13 @@ from starlette.responses import PlainTextResponse, Response
 from surest.algorithms import lookup
 from surest.errors import UsageError
 from surest.search.tickets import Ticket
-from surest.server import bodies
-from surest.server.endpoints import ASKED, Asked, Endpoint, json_response
+from surest.server.endpoints import ASKED, Asked, Endpoint, decoded, json_response
 from surest.server.errors import Refused
 from surest.server.events import streamed
+from surest.server.logs import BUCKETS, resident_bytes
 from surest.server.openapi import document
 from surest.server.pages.files import again, export
+from surest.server.pages.render import TEMPLATES
 from surest.study.outcome import Moment
 from surest.study.settings import storable
 from surest.study.study import Study
@@ -23,6 +23,23 @@ from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0  # in which the database must answer
 MOST_NOTE = 2000  # characters of a study's note
+MOST_REASON = 10_000  # … and of the reason for which an evaluation failed
+
+
+def _said(text: str, **limits: Any) -> msgspec.Meta:
+    return msgspec.Meta(description=text, **limits)
+
+
+Name = Annotated[str, _said("One line of text.", min_length=1, max_length=500)]
+Number = Annotated[int, _said("A ticket's number.", ge=0, le=2**63 - 1)]
+Worker = Annotated[
+    str,
+    _said("What the log calls the worker; default: the token's name and the address.", min_length=1, max_length=500),
+]
+
+
+class Form(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a request says. A misspelt field is refused."""
 
 
 def worker_of(request: Asked, given: str | None) -> str:
@@ -39,13 +56,39 @@ async def list_studies(request: Asked) -> Any:
     return {"studies": await request.service.studies.names()}
 
 
-async def create(request: Asked, form: bodies.CreateForm) -> Any:
+class ItemForm(Form):
+    """An item of a list."""
+
+    key: Name
+    payload: Annotated[Any, _said("What its evaluations need to know.")] = None
+
+
+class CreateForm(Form):
+    """Make a study."""
+
+    name: Name
+    arms: Annotated[
+        Annotated[int, msgspec.Meta(ge=1, le=100_000)] | Annotated[list[Name], msgspec.Meta(min_length=1, max_length=100_000)],
+        _said("How many arms, or their labels."),
+    ]  # fmt: skip
+    items: Annotated[
+        Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | list[Name | ItemForm] | None,
+        _said(
+            "A list that all arms are compared on: how many items, their keys, or keys with what evaluations need to know."
+        ),
+    ] = None
+    settings: Annotated[
+        dict[str, Any], _said("As for open_study: delta, bounds, minimise, top, budget, lease_seconds, options, …")
+    ] = {}
+
+
+async def create(request: Asked, form: CreateForm) -> Any:
     """Make a study."""
     settings = dict(form.settings)
     check_settings(settings)
     items: Any = form.items
     if isinstance(items, list):
-        items = [(item.key, item.payload) if isinstance(item, bodies.ItemForm) else item for item in items]
+        items = [(item.key, item.payload) if isinstance(item, ItemForm) else item for item in items]
     return facts_of(await request.service.studies.create(form.name, form.arms, items=items, **settings))
 
 
@@ -82,10 +125,14 @@ def facts_of(study: Study) -> dict[str, Any]:
     }
 
 
+Document = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})]
+"""An export: decoded where it is put into the store, since it may be long."""
+
+
 async def import_(request: Asked, document: msgspec.Raw) -> Any:
-    """Put an exported study into the store."""
+    """Put an export into the store."""
     studies, data, name = request.service.studies, bytes(document), request.query_params.get("name")
-    found = await studies.call(bodies.decoded, data, Any)
+    found = await studies.call(decoded, data, Any)
     if isinstance(found, dict):
         if isinstance(found.get("settings"), dict):
             check_harmless(found["settings"])
@@ -106,23 +153,37 @@ async def look(request: Asked) -> Any:
 
 async def items(request: Asked) -> Any:
     """The items of a study."""
-    return await request.study.call(_items)
 
+    def listed(study: Study) -> Response:
+        with study.at_one_moment(check=False):  # another process may have deleted the study and made it anew
+            items = study.items
+        rows = [{"key": item.key, "payload": msgspec.Raw((item.payload or "null").encode())} for item in items]
+        return json_response({"items": rows})
 
-def _items(study: Study) -> Response:
-    with study.at_one_moment(check=False):  # another process may have deleted the study and made it anew
-        items = study.items
-    listed = [{"key": item.key, "payload": msgspec.Raw((item.payload or "null").encode())} for item in items]
-    return json_response({"items": listed})
+    return await request.study.call(listed)
 
 
 async def delete(request: Asked) -> Any:
-    """Delete a study."""
+    """Delete a study and all its rewards."""
     await request.study.delete()
     return {"deleted": request.name}
 
 
-async def ask(request: Asked, form: bodies.AskForm) -> Any:
+class AskForm(Form):
+    """Take tickets."""
+
+    k: Annotated[int, _said("At most this many tickets.", ge=1, le=10_000)] = 1
+    worker: Worker | None = None
+    wait: Annotated[float, _said("Seconds to wait for a ticket if there is none now.", ge=0, le=3600)] = 0.0
+    held: Annotated[
+        list[Number] | None,
+        _said(
+            "The tickets that the worker knows it has. Others which it was given come first: an answer may get lost."
+        ),
+    ] = None
+
+
+async def ask(request: Asked, form: AskForm) -> Any:
     """Take tickets."""
     held, wait = None if form.held is None else frozenset(form.held), min(form.wait, request.service.limits.wait)
     handed = await request.study.desk.submit(Ask(form.k, worker_of(request, form.worker), held), wait)
@@ -157,7 +218,25 @@ def ticket_lines(study: Study, handed: Handed) -> str:
     return "\n".join(["finished"] if handed.finished else lines) + "\n"
 
 
-async def tell(request: Asked, form: bodies.TellForm) -> Any:
+class TellForm(Form):
+    """Tell the reward of a ticket; or those of several: all of them, or none."""
+
+    worker: Annotated[
+        Worker | None,
+        _said("The worker, as in ask: the log names it, even if another has the ticket now."),
+    ] = None
+    ticket: Number | None = None
+    reward: Annotated[float | None, _said("In the units of the study.")] = None
+    cost: Annotated[float, _said("What the evaluation cost.", ge=0)] | None = None
+    tickets: Annotated[list[Number], _said("Several tickets.", max_length=10_000)] = []
+    rewards: Annotated[list[float], _said("Their rewards, in the same order.", max_length=10_000)] = []
+    costs: Annotated[
+        list[Annotated[float, msgspec.Meta(ge=0)] | None],
+        _said("What they cost, in the same order.", max_length=10_000),
+    ] = []
+
+
+async def tell(request: Asked, form: TellForm) -> Any:
     """Tell rewards."""
     tickets, rewards, costs = form.tickets, form.rewards, form.costs or [None] * len(form.rewards)
     several, one = bool(tickets), (form.ticket is not None) + (form.reward is not None)
@@ -170,25 +249,64 @@ async def tell(request: Asked, form: bodies.TellForm) -> Any:
     return {"tickets": tickets, "rewards": rewards}
 
 
-async def fail(request: Asked, form: bodies.FailForm) -> Any:
+class FailForm(Form):
+    """Say that an evaluation gave no reward."""
+
+    ticket: Number
+    reason: Annotated[str, _said("What went wrong, for the log.", max_length=MOST_REASON)] = ""
+    reward: Annotated[float | None, _said("Count the evaluation as this reward instead of retrying it.")] = None
+    kind: Annotated[str, _said("What reports call it.", min_length=1, max_length=40)] = "failed"
+    worker: Worker | None = None
+
+
+async def fail(request: Asked, form: FailForm) -> Any:
     """Say that an evaluation gave no reward."""
     worker = worker_of(request, form.worker)
     await request.study.desk.submit(Failure(form.ticket, form.reason, form.reward, form.kind, worker))
     return {"ticket": form.ticket}
 
 
-async def lengthen(request: Asked, form: bodies.HeldForm) -> Any:
-    """Lengthen leases."""
+class HeldAnswer(msgspec.Struct):
+    """What became of tickets that a worker named."""
+
+    tickets: Annotated[list[Number], _said("Those that the worker held.")]
+    gone: Annotated[
+        list[Number],
+        _said(
+            "The others, for which nothing was done: told, failed or given back, with another worker, or never handed out."
+        ),
+    ]
+
+
+class HeldForm(Form):
+    """Tickets that a worker has."""
+
+    tickets: Annotated[list[Number], _said("Their numbers.", max_length=10_000)]
+    worker: Worker | None = None
+
+    def answer(self, held: list[int]) -> HeldAnswer:
+        """Those that the worker held, and the others."""
+        return HeldAnswer(held, sorted(set(self.tickets).difference(held)))
+
+
+async def lengthen(request: Asked, form: HeldForm) -> Any:
+    """Lengthen the leases of tickets."""
     return form.answer(await request.study.call(Study.renew, form.tickets, worker_of(request, form.worker)))
 
 
-async def return_tickets(request: Asked, form: bodies.HeldForm) -> Any:
-    """Let tickets be handed out again."""
+async def return_tickets(request: Asked, form: HeldForm) -> Any:
+    """Give tickets back."""
     return form.answer(await request.study.change(Study.give_back, form.tickets, worker_of(request, form.worker)))
 
 
-async def add_arms(request: Asked, form: bodies.ArmsForm) -> Any:
-    """Add arms."""
+class ArmsForm(Form):
+    """Arms to add."""
+
+    labels: Annotated[list[Name], _said("Their labels.", min_length=1, max_length=100_000)]
+
+
+async def add_arms(request: Asked, form: ArmsForm) -> Any:
+    """Add arms while a study runs."""
     await request.study.change(Study.add_arms, form.labels)
     study = await request.study.opened()
     return {"name": study.name, "arms": list(study.labels)}
@@ -207,12 +325,12 @@ async def resume(request: Asked) -> Any:
 
 
 async def status(request: Asked) -> Any:
-    """How a study stands."""
+    """Who leads, how sure that is, how much is out."""
     return await request.study.call(lambda study: {**study.status().to_dict(), "paused": study.paused})
 
 
 async def result(request: Asked) -> Any:
-    """The verdict."""
+    """The verdict, or the answer so far."""
     history = request.query_params.get("history") == "1"
     if history:
         ASKED.set(("heavy", request.sender))
@@ -224,7 +342,7 @@ async def result(request: Asked) -> Any:
 
 
 async def events(request: Asked) -> Any:
-    """What changes, as it changes."""
+    """Changes as server-sent events."""
 
     async def told(moment: Moment) -> str:
         return f"event: change\ndata: {msgspec.json.encode(moment.json()).decode()}\n\n"
@@ -240,49 +358,47 @@ async def healthz(request: Asked) -> Any:
 
 
 async def metrics(request: Asked) -> Any:
-    """For Prometheus."""
-    text = request.service.metrics.text(request.service)
+    """Numbers for Prometheus."""
+    service, studies = request.service, request.service.studies
+    text = TEMPLATES.get_template("metrics.txt").render(
+        counts=service.metrics,
+        buckets=BUCKETS,
+        studies=studies,
+        waiting=sum(len(study.desk.waiting) for study in studies.served.values()),
+        watching=service.watching.total(),
+        resident_bytes=resident_bytes(),
+    )
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
 async def openapi(_: Asked) -> Any:
     """This document."""
-    return Response(_document(), media_type="application/json")
-
-
-@cache
-def _document() -> bytes:
-    """The document, made once: anybody may ask for it."""
-    return msgspec.json.encode(document(ENDPOINTS))
+    return document(ENDPOINTS)
 
 
 NAME = ("name", "A new name for it.")
-HELD, EXPORT = bodies.HeldForm, bodies.Document
 HISTORY = ("history", "1 adds the evidence over time.")
 STUDY = "/api/studies/{name:name}"
-ENDPOINTS = [
-    Endpoint("GET", "/api/studies", "look", list_studies, "All studies by name."),
-    Endpoint("POST", "/api/studies", "administer", create, "Make a study.", bodies.CreateForm, 201, upload=True),
-    Endpoint(
-        "POST", "/api/import", "administer", import_, "Put an export into the store.", EXPORT, 201, (NAME,),
-        heavy=True, upload=True,
-    ),
-    Endpoint("GET", STUDY, "look", look, "A study's settings and arms, and whether it is finished."),
-    Endpoint("DELETE", STUDY, "administer", delete, "Delete a study and all its rewards."),
-    Endpoint("GET", f"{STUDY}/items", "look", items, "The items of a study.", heavy=True),
-    Endpoint("POST", f"{STUDY}/ask", "work", ask, "Take tickets.", bodies.AskForm, waits=True),
-    Endpoint("POST", f"{STUDY}/tell", "work", tell, "Tell rewards.", bodies.TellForm),
-    Endpoint("POST", f"{STUDY}/fail", "work", fail, "Say that an evaluation gave no reward.", bodies.FailForm),
-    Endpoint("POST", f"{STUDY}/renew", "work", lengthen, "Lengthen the leases of tickets.", HELD, gives=bodies.HeldAnswer),
-    Endpoint("POST", f"{STUDY}/return", "work", return_tickets, "Give tickets back.", HELD, gives=bodies.HeldAnswer),
-    Endpoint("POST", f"{STUDY}/arms", "administer", add_arms, "Add arms while a study runs.", bodies.ArmsForm),
-    Endpoint("POST", f"{STUDY}/pause", "administer", pause, "Hand out no more tickets."),
-    Endpoint("POST", f"{STUDY}/resume", "administer", resume, "Hand out tickets again."),
-    Endpoint("GET", f"{STUDY}/status", "look", status, "Who leads, how sure that is, how much is out."),
-    Endpoint("GET", f"{STUDY}/result", "look", result, "The verdict, or the answer so far.", query=(HISTORY,)),
-    Endpoint("GET", f"{STUDY}/export", "look", export, "All of a study, as 'surest study export' writes it.", heavy=True),
-    Endpoint("GET", f"{STUDY}/events", "look", events, "Changes as server-sent events.", kind="text/event-stream"),
-    Endpoint("GET", "/healthz", None, healthz, "Whether the service and its database work."),
-    Endpoint("GET", "/metrics", "look", metrics, "Numbers for Prometheus.", kind="text/plain"),
-    Endpoint("GET", "/openapi.json", None, openapi, "This document."),
-]  # fmt: skip
+ENDPOINTS = (
+    Endpoint("GET", "/api/studies", "look", list_studies),
+    Endpoint("POST", "/api/studies", "administer", create, CreateForm, 201, upload=True),
+    Endpoint("POST", "/api/import", "administer", import_, Document, 201, (NAME,), heavy=True, upload=True),
+    Endpoint("GET", STUDY, "look", look),
+    Endpoint("DELETE", STUDY, "administer", delete),
+    Endpoint("GET", f"{STUDY}/items", "look", items, heavy=True),
+    Endpoint("POST", f"{STUDY}/ask", "work", ask, AskForm, waits=True),
+    Endpoint("POST", f"{STUDY}/tell", "work", tell, TellForm),
+    Endpoint("POST", f"{STUDY}/fail", "work", fail, FailForm),
+    Endpoint("POST", f"{STUDY}/renew", "work", lengthen, HeldForm, gives=HeldAnswer),
+    Endpoint("POST", f"{STUDY}/return", "work", return_tickets, HeldForm, gives=HeldAnswer),
+    Endpoint("POST", f"{STUDY}/arms", "administer", add_arms, ArmsForm),
+    Endpoint("POST", f"{STUDY}/pause", "administer", pause),
+    Endpoint("POST", f"{STUDY}/resume", "administer", resume),
+    Endpoint("GET", f"{STUDY}/status", "look", status),
+    Endpoint("GET", f"{STUDY}/result", "look", result, query=(HISTORY,)),
+    Endpoint("GET", f"{STUDY}/export", "look", export, heavy=True),
+    Endpoint("GET", f"{STUDY}/events", "look", events, kind="text/event-stream"),
+    Endpoint("GET", "/healthz", None, healthz),
+    Endpoint("GET", "/metrics", "look", metrics, kind="text/plain"),
+    Endpoint("GET", "/openapi.json", None, openapi),
+)

@@ -4,6 +4,7 @@ import ipaddress
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +46,17 @@ def network(text: str) -> str:
 
 def in_thread(function: Callable[[], None]) -> None:
     """Call a function in a daemon thread: while SQLite waits for a lock, the main thread would heed no signal."""
-    errors: list[BaseException] = []
+    done = Future[None]()
 
     def called() -> None:
         try:
             function()
+            done.set_result(None)
         except BaseException as error:
-            errors.append(error)
+            done.set_exception(error)
 
-    thread = threading.Thread(target=called, daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
+    threading.Thread(target=called, daemon=True).start()
+    done.result()
 
 
 @click.group(invoke_without_command=True)

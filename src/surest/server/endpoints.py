@@ -11,14 +11,15 @@ from urllib.parse import quote, unquote
 
 import msgspec
 from starlette.convertors import Convertor
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from surest.errors import UsageError
-from surest.server.auth import COOKIE, VISIT, check
-from surest.server.bodies import parsed
+from surest.server.auth import COOKIE, VISIT, check, check_csrf
 from surest.server.errors import Refused
 from surest.server.tokens import Identity, Role
 
@@ -100,7 +101,7 @@ Answer = Callable[..., Awaitable[Any]]
 """Takes a request, and what its body says if it has one. What it returns is a response, or data that is sent as JSON."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Endpoint:
     """What is done at an address."""
 
@@ -108,7 +109,6 @@ class Endpoint:
     path: str
     role: Role | None  # none for what anybody may ask
     answer: Answer
-    summary: str = ""
     body: Any = None  # the form of its body, or forms, if it has one
     status: int = 200
     query: tuple[tuple[str, str], ...] = ()  # names and descriptions of what may follow a question mark
@@ -136,9 +136,43 @@ class Endpoint:
         response = found if isinstance(found, Response) else json_response(found, self.status)
         await response(scope, receive, send)
 
+    @property
+    def summary(self) -> str:
+        """The first line of what is said of the function."""
+        return str(self.answer.__doc__).partition("\n")[0]
+
     def route(self) -> Route:
         """As a route."""
         return Route(self.path, self, methods=self.method.split(), name=self.answer.__name__)
+
+
+async def parsed(request: Asked, form: Any) -> Any:
+    """The body of a request, read as a form: one of HTML that one of our own pages sent, or JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if form is not FormData and kind != "application/json":
+        stated = f"the body is {kind[:60] or 'of no stated type'!r}"
+        raise Refused(415, f"{stated}; send JSON, as 'Content-Type: application/json'")
+    if form is FormData and kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
+        raise Refused(415, f"the body is {kind[:60]!r}; this address accepts forms")
+    body = await request.body()
+    if form is not FormData:
+        return decoded(body, form)
+    try:
+        sent = await request.form(max_files=1, max_fields=100, max_part_size=len(body) + 1)
+    except (HTTPException, UnicodeDecodeError, KeyError) as error:
+        raise Refused(400, f"the form cannot be read: {getattr(error, 'detail', error)}") from None
+    check_csrf(request, sent.get("csrf"))
+    return sent
+
+
+def decoded(data: bytes, form: type[T]) -> T:
+    """JSON, read as a form."""
+    try:
+        return msgspec.json.decode(data, type=form)
+    except msgspec.ValidationError as error:
+        raise Refused(422, f"invalid body: {error}; see /openapi.json") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the body is not JSON: {error}") from None
 
 
 async def unless_gone(request: Request, answering: Awaitable[T]) -> T:

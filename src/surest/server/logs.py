@@ -9,14 +9,10 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from contextlib import suppress
-from itertools import accumulate
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from surest.server.app import Service
+from typing import Any
 
 LOGGER = logging.getLogger("surest.server")
 MOST_LINES = 10_000  # that wait to be written; those beyond are dropped
@@ -88,8 +84,7 @@ def set_up(level: int = logging.INFO) -> None:
         logger.setLevel(max(level, logging.WARNING) if name != "surest.server" else level)
 
 
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
-BOUNDS = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, inf)  # seconds
 
 
 class Metrics:
@@ -97,49 +92,17 @@ class Metrics:
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, str, int]] = Counter()
-        self.took: dict[str, list[int]] = defaultdict(lambda: [0] * len(BOUNDS))  # how many, in each bucket of a route
+        self.took: dict[str, list[int]] = defaultdict(lambda: [0] * len(BUCKETS))  # of a route, at most so many seconds
         self.seconds: dict[str, float] = defaultdict(float)
         self.running = 0
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
         self.requests[method, route, status] += 1
-        self.took[route][bisect_left(BUCKETS, seconds)] += 1
         self.seconds[route] += seconds
-
-    def text(self, service: "Service") -> str:
-        """All of it, in Prometheus' form."""
-        studies = service.studies
-        waiting = sum(len(study.desk.waiting) for study in studies.served.values())
-        requests = {
-            f'{{method="{method}",route="{route}",status="{status}"}}': number
-            for (method, route, status), number in sorted(self.requests.items())
-        }
-        families: list[tuple[str, str, str, float | dict[str, float]]] = [
-            ("requests_running", "gauge", "Requests that are being answered.", self.running),
-            ("asks_waiting", "gauge", "Workers that wait for a ticket.", waiting),
-            ("watching", "gauge", "Browsers that watch a study.", service.watching.total()),
-            ("studies_open", "gauge", "Studies that are kept in memory.", len(studies.served)),
-            ("resident_bytes", "gauge", "Memory of this process.", resident_bytes()),
-            ("tickets_handed_total", "counter", "Tickets that were handed out here.", studies.handed),
-            ("rewards_told_total", "counter", "Rewards that were told here.", studies.told),
-            ("requests_total", "counter", "Requests that were answered.", {**requests}),
-            ("request_seconds", "histogram", "How long requests took.", dict(self._seconds())),
-        ]
-        lines: list[str] = []
-        for name, kind, what, found in families:
-            lines += [f"# HELP surest_{name} {what}", f"# TYPE surest_{name} {kind}"]
-            values = found if isinstance(found, dict) else {"": found}
-            lines += [f"surest_{name}{labels} {value}" for labels, value in values.items()]
-        return "\n".join(lines) + "\n"
-
-    def _seconds(self) -> Iterator[tuple[str, float]]:
-        """The histogram of each route: how many requests took at most so long, all seconds, and all requests."""
-        for route, counts in sorted(self.took.items()):
-            for bound, reached in zip(BOUNDS, accumulate(counts), strict=True):
-                yield f'_bucket{{route="{route}",le="{bound}"}}', reached
-            yield f'_sum{{route="{route}"}}', round(self.seconds[route], 6)
-            yield f'_count{{route="{route}"}}', sum(counts)
+        took = self.took[route]
+        for bucket in range(bisect_left(BUCKETS, seconds), len(BUCKETS)):
+            took[bucket] += 1
 
 
 def resident_bytes() -> int:

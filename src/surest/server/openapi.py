@@ -1,7 +1,7 @@
 """The OpenAPI document, made from the table of endpoints."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,33 +31,13 @@ REFUSALS: dict[int, tuple[str, Callable[["Endpoint"], bool]]] = {
     ),
 }
 """Statuses with what they mean, and which endpoints answer with them."""
+TEXT = {"type": "string"}
 ERROR = {
     "type": "object",
-    "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
+    "properties": {"kind": TEXT, "message": TEXT},
     "required": ["kind", "message"],
 }
 REFUSED = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-
-
-def document(endpoints: "Sequence[Endpoint]") -> dict[str, Any]:
-    """The document of these endpoints."""
-    forms = [form for endpoint in endpoints for form in (endpoint.body, endpoint.gives) if form is not None]
-    schemas, components = msgspec.json.schema_components(forms, ref_template="#/components/schemas/{name}")
-    schema_of = dict(zip(map(id, forms), schemas, strict=True))
-    paths: dict[str, dict[str, Any]] = {}
-    for endpoint in endpoints:
-        schema, gives = (schema_of.get(id(form)) for form in (endpoint.body, endpoint.gives))
-        paths.setdefault(plain_path(endpoint.path), {})[endpoint.method.lower()] = _operation(endpoint, schema, gives)
-    error = {"type": "object", "properties": {"error": ERROR}, "required": ["error"]}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "surest", "version": __version__, "description": "Studies over HTTP, for workers in any language."},
-        "paths": paths,
-        "components": {
-            "schemas": {**components, "Error": error},
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    }  # fmt: skip
 
 
 @cache
@@ -70,13 +50,40 @@ def plain_path(path: str) -> str:
     return re.sub(r"\{(\w+):\w+\}", r"{\1}", path)
 
 
-def _operation(endpoint: "Endpoint", schema: dict[str, Any] | None, gives: dict[str, Any] | None) -> dict[str, Any]:
+@cache
+def document(endpoints: "tuple[Endpoint, ...]") -> dict[str, Any]:
+    """The document of these endpoints, made once: anybody may ask for it."""
+    error = {"type": "object", "properties": {"error": ERROR}, "required": ["error"]}
+    schemas: dict[str, Any] = {}
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        paths.setdefault(plain_path(endpoint.path), {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "surest", "version": __version__, "description": "Studies over HTTP, for workers in any language."},
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas, "Error": error},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }  # fmt: skip
+
+
+def _operation(endpoint: "Endpoint", schemas: dict[str, Any]) -> dict[str, Any]:
+    """An endpoint, whose forms are put among the schemas."""
+
+    def content(kind: str, form: Any) -> dict[str, Any]:
+        if form is None:
+            return {kind: {}}
+        (schema,), more = msgspec.json.schema_components([form], ref_template="#/components/schemas/{name}")
+        schemas.update(more)
+        return {kind: {"schema": schema}}
+
     names = re.findall(r"\{(\w+):", endpoint.path)
-    within = [{"name": n, "in": "path", "required": True, "schema": {"type": "string"}} for n in names]
-    query = [
-        {"name": n, "in": "query", "description": said, "schema": {"type": "string"}} for n, said in endpoint.query
-    ]
-    answer = {"description": "Done.", "content": {endpoint.kind: {} if gives is None else {"schema": gives}}}
+    within = [{"name": name, "in": "path", "required": True, "schema": TEXT} for name in names]
+    query = [{"name": name, "in": "query", "description": said, "schema": TEXT} for name, said in endpoint.query]
+    body = content("application/json", endpoint.body)
+    answer = {"description": "Done.", "content": content(endpoint.kind, endpoint.gives)}
     refused = {
         str(code): {"description": said, "content": REFUSED} for code, (said, may) in REFUSALS.items() if may(endpoint)
     }
@@ -89,6 +96,6 @@ def _operation(endpoint: "Endpoint", schema: dict[str, Any] | None, gives: dict[
     if endpoint.role is not None:
         found["security"] = [{"token": []}]
         found["description"] = f"Needs a token that may {endpoint.role}."
-    if schema is not None:
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    if endpoint.body is not None:
+        found["requestBody"] = {"required": True, "content": body}
     return found

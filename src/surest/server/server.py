@@ -127,7 +127,7 @@ class Patient(H11Protocol):
         self.timeout_keep_alive = STRANGERS_SECONDS
         self.app_state = {**self.app_state, "connection": self}  # so that a request knows on which one it came
         self.crowd.enter(self)
-        self._wait()
+        self._wait(True)
 
     def known(self, owner: str) -> bool:
         """Keep the connection longer, since it has sent a token; False if its owner has too many."""
@@ -147,23 +147,18 @@ class Patient(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Wait for the rest, or no longer."""
         super().data_received(data)
-        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._wait()
-        else:
-            self._wait_no_more()
+        self._wait(self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0]))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self.crowd.leave(self)
-        self._wait_no_more()
+        self._wait(False)
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
-        if self._deadline is None:
+    def _wait(self, begun: bool) -> None:
+        if begun and self._deadline is None:
             self._deadline = self.loop.call_later(self.header_seconds, self.transport.close)
-
-    def _wait_no_more(self) -> None:
-        if self._deadline is not None:
+        elif not begun and self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 

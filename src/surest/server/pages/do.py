@@ -11,9 +11,8 @@ from starlette.responses import RedirectResponse, Response
 
 from surest.errors import RewardError, UsageError
 from surest.search.plan import plan as plan_of
-from surest.server.api import check_settings
+from surest.server.api import MOST_REASON, check_settings
 from surest.server.auth import COOKIE, csrf_of, holder_of, log_out, set_cookie
-from surest.server.bodies import MOST_REASON
 from surest.server.endpoints import Answer, Asked
 from surest.server.errors import Refused
 from surest.server.pages import forms

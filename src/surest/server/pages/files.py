@@ -84,7 +84,10 @@ def _csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 async def export(request: Asked) -> StreamingResponse:
-    """All of a study as JSON. It is read at one moment, and not at the pace of whoever downloads it."""
+    """All of a study, as 'surest study export' writes it.
+
+    It is read at one moment, and not at the pace of whoever downloads it.
+    """
     file = await request.study.call(lambda study: spooled(again(study)))
     return StreamingResponse(_pieces(file), media_type="application/json", headers=as_file(request.name, ".json"))
 
