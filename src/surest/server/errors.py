@@ -1,14 +1,8 @@
-"""Errors as HTTP statuses, with the reason in JSON or on a page."""
-
-from typing import TYPE_CHECKING
+"""Errors as HTTP statuses, and what is said of them."""
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
 
 from surest.errors import RewardError, StorageError, SurestError, TicketError, UnknownStudyError, UsageError
-
-if TYPE_CHECKING:
-    from surest.server.endpoints import Asked
 
 
 class Refused(SurestError):
@@ -55,21 +49,3 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, HTTPException):
         return PLAIN.get(error.status_code, error.detail)
     return str(error) if isinstance(error, SurestError) else "internal error of the service; see its log"
-
-
-def response_to(request: "Asked", error: Exception) -> Response:
-    """What went wrong, as JSON for programs and as a page for people."""
-    status, headers = status_of(error), dict(getattr(error, "headers", None) or {})
-    if status == 401:
-        headers["WWW-Authenticate"] = 'Bearer realm="surest"'
-    after = error.retry_after if isinstance(error, Refused) else RETRY_SECONDS if status == 503 else None
-    if after is not None:
-        headers["Retry-After"] = f"{max(1, round(after))}"
-    where = request.service.studies.store.shown  # which is nobody's business
-    reason = reason_of(error).replace(where, "this service")
-    if not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", ""):
-        from surest.server.pages.render import error_page
-
-        return error_page(request, status, reason, headers)
-    kind = type(error).__name__ if isinstance(error, SurestError) else "SurestError"  # for clients that raise it again
-    return JSONResponse({"error": {"kind": kind, "message": reason}}, status, headers)

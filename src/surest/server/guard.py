@@ -12,9 +12,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from surest.errors import SurestError
 from surest.server.auth import EVERYBODY, calls_it_local, identify, is_local
 from surest.server.endpoints import Asked
-from surest.server.errors import Refused, response_to, status_of
+from surest.server.errors import Refused, status_of
 from surest.server.logs import log
 from surest.server.openapi import plain_path
+from surest.server.pages.render import response_to
 
 if TYPE_CHECKING:
     from surest.server.app import Service

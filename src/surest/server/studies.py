@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
+from math import inf
 from typing import Any, TypeVar
 
 from surest.core.protocol import Point
@@ -24,14 +25,6 @@ from surest.study.telling import Ask, Call, Handed, Outcome, carry_out
 T = TypeVar("T")
 
 
-@dataclass
-class Sender:
-    """Whoever sends requests: its turns, and its calls that run or wait for one."""
-
-    turns: asyncio.Semaphore
-    calls: int = 0
-
-
 class Lane:
     """Some threads, of which one sender has at most `each` at a time, with at most `most` calls that run or wait.
 
@@ -39,26 +32,24 @@ class Lane:
     and counts as its sender's until it ends.
     """
 
-    def __init__(self, name: str, threads: int, each: int | None = None, most: int | None = None) -> None:
+    def __init__(self, name: str, threads: int, each: int, most: float = inf) -> None:
         self._threads = ThreadPoolExecutor(threads, f"surest-{name}")
-        self._each, self._most = threads if each is None else each, most
-        self._senders: dict[str, Sender] = {}
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether any call runs or waits."""
-        return bool(self._senders)
+        self._each, self._most = each, most
+        self._turns: dict[str, asyncio.Semaphore] = {}
+        self.calls = Counter[str]()  # of each sender, those that run or wait for their turn
 
     async def call(self, sender: str, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in a thread, when it is the sender's turn."""
-        there = self._senders.setdefault(sender, Sender(asyncio.Semaphore(self._each)))
-        if self._most is not None and there.calls >= self._most:
+        turns = self._turns.setdefault(sender, asyncio.Semaphore(self._each))
+        if self.calls[sender] >= self._most:
             raise Refused(
-                429, f"{there.calls} of your reports or exports are still being made; wait for them", retry_after=5
+                429,
+                f"{self.calls[sender]} of your reports or exports are still being made; wait for them",
+                retry_after=5,
             )
-        there.calls += 1
+        self.calls[sender] += 1
         try:
-            await there.turns.acquire()
+            await turns.acquire()
         except BaseException:
             self._left(sender)
             raise
@@ -66,7 +57,7 @@ class Lane:
 
         def ended(_: "Future[T]") -> None:
             with suppress(RuntimeError):  # the loop has ended before the thread
-                loop.call_soon_threadsafe(self._left, sender, there.turns)
+                loop.call_soon_threadsafe(self._left, sender, turns)
 
         running.add_done_callback(ended)
         return await asyncio.wrap_future(running)
@@ -74,9 +65,9 @@ class Lane:
     def _left(self, sender: str, turns: asyncio.Semaphore | None = None) -> None:
         if turns is not None:
             turns.release()
-        self._senders[sender].calls -= 1
-        if not self._senders[sender].calls:
-            del self._senders[sender]
+        self.calls[sender] -= 1
+        if not self.calls[sender]:
+            del self.calls[sender], self._turns[sender]
 
     def close(self) -> None:
         """Drop what has not begun."""
@@ -144,8 +135,10 @@ class Desk:
         now = time.monotonic()
         for pending, outcome in zip(batch, outcomes, strict=True):
             nothing = isinstance(outcome, Handed) and not outcome.tickets and not outcome.finished
-            if pending.answer.done():
-                await self._take_back(pending.call, outcome)
+            if pending.answer.done():  # who asked has left while being served
+                if isinstance(pending.call, Ask) and isinstance(outcome, Handed) and outcome.tickets:
+                    numbers = [ticket.id for ticket in outcome.tickets]
+                    await self.study.call(Study.give_back, numbers, pending.call.worker)
             elif isinstance(outcome, Exception):
                 pending.answer.set_exception(outcome)
             elif nothing and pending.deadline > now and not studies.closing.is_set():
@@ -171,11 +164,6 @@ class Desk:
         except Exception as again:
             said = repeat(again)
         return [error if is_ask else next(said) for is_ask in asks]
-
-    async def _take_back(self, call: Call, outcome: Any) -> None:
-        """Return the tickets of a worker that left while it was being served."""
-        if isinstance(call, Ask) and isinstance(outcome, Handed) and outcome.tickets:
-            await self.study.call(Study.give_back, [ticket.id for ticket in outcome.tickets], call.worker)
 
 
 class Served:
@@ -266,7 +254,7 @@ class Studies:
         self.served: OrderedDict[str, Served] = OrderedDict()  # those that were used last at the end
         self.handed = self.told = 0
         self._lanes: dict[Kind, Lane] = {
-            "work": Lane("work", limits.threads),
+            "work": Lane("work", limits.threads, limits.threads),
             "look": Lane("look", limits.look_threads, max(1, limits.look_threads // 2)),
             "heavy": Lane("heavy", limits.heavy_threads, max(1, limits.heavy_threads // 2), limits.heavy_calls),
         }
@@ -280,7 +268,7 @@ class Studies:
     @property
     def is_busy(self) -> bool:
         """Whether any call runs or waits."""
-        return any(lane.is_busy for lane in self._lanes.values())
+        return any(lane.calls for lane in self._lanes.values())
 
     async def names(self) -> list[str]:
         """All studies by name."""

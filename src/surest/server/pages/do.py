@@ -1,7 +1,6 @@
 """Pages that change something: each is a form that only our own page can send, and says what came of it."""
 
 import asyncio
-import json
 from math import inf
 from typing import Any
 from urllib.parse import urlencode
@@ -135,7 +134,7 @@ async def evaluate(request: Asked, problem: UsageError | None = None, waiting: s
         "evaluate.html",
         study,
         problem=problem,
-        ticket=None if ticket is None else ticket_words(study, ticket),
+        ticket=ticket,
         finished=finished,
         waiting=waiting,
         notice=f"Told: ticket {told}." if told.isdecimal() else None,
@@ -147,25 +146,6 @@ def _in_hand(study: Study, worker: str) -> tuple[StoredTicket | None, bool]:
     with study.at_one_moment(check=False) as (log, follower, facts):
         held = [t for t in log.read_tickets(study.id, open_by=inf) if t.worker == worker and t.lease > facts.now]
         return (held[0] if held else None), follower.catch_up(log).finished
-
-
-def ticket_words(study: Study, ticket: StoredTicket) -> dict[str, Any]:
-    """A ticket as a page shows it, with what is known of its item."""
-    item = None if ticket.item is None else study.items[ticket.item]
-    known = None if item is None or item.payload is None else json.loads(item.payload)
-    return {
-        "number": ticket.number,
-        "arm": study.labels[ticket.arm],
-        "item": None if item is None else item.key,
-        "worker": ticket.worker,
-        "payload": None if known is None else _text(known),
-        "fields": [(name, _text(value)) for name, value in known.items()] if isinstance(known, dict) else [],
-    }
-
-
-def _text(value: Any) -> str:
-    """What an item holds, for a person."""
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 async def ask(request: Asked, _: FormData, **query: str) -> Response:
@@ -209,7 +189,7 @@ async def fail(request: Asked, form: FormData | None = None) -> Response:
     if form is None:
         study, _ = await request.study.there()
         ticket = await request.study.call(_open_ticket, number)
-        return page(request, "fail.html", study, ticket=ticket_words(study, ticket), effect=_effect(study))
+        return page(request, "fail.html", study, ticket=ticket)
     by_hand = forms.text_of(form, "back") == "evaluate"
     worker, reason = person(request) if by_hand else forms.text_of(form, "worker"), forms.text_of(form, "reason")
     if len(reason) > MOST_REASON:
@@ -224,16 +204,6 @@ def _open_ticket(study: Study, number: int) -> StoredTicket:
     if not found:
         raise Refused(404, f"ticket {number} is not out: it was told, or never handed out")
     return found[0]
-
-
-def _effect(study: Study) -> str:
-    """What becomes of a ticket that fails."""
-    handling = study.settings.handling
-    if handling.on_failure is None:
-        return "Its evaluation is then handed out again."
-    often = "once" if handling.retries == 1 else f"{handling.retries} times"
-    when = f"as soon as it has failed more than {often}" if handling.retries else "at once"
-    return f"It then counts as the reward {handling.on_failure:g} {when}, as the study's settings say."
 
 
 # Who is there

@@ -1,19 +1,20 @@
 """Templates, and what every page needs."""
 
-from collections.abc import Mapping
+import json
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from jinja2 import ChoiceLoader, PackageLoader
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from surest import __version__
+from surest.errors import SurestError
 from surest.report.pictures import TEMPLATES as REPORTS
 from surest.server.auth import COOKIE, VISIT, csrf_of, log_out, set_cookie
 from surest.server.endpoints import Asked, quoted
-from surest.server.errors import status_of
+from surest.server.errors import RETRY_SECONDS, Refused, reason_of, status_of
 from surest.study.study import Study
 from surest.text import count, counted, shell_line, shortened, visible
 
@@ -49,9 +50,15 @@ def opening(text: object) -> str:
     return said if len(said) <= 200 else f"{said[:199].rstrip()}…"
 
 
+def written(value: object) -> str:
+    """What an item holds, for a person."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
 TEMPLATES = REPORTS.overlay(loader=ChoiceLoader([PackageLoader("surest.server"), PackageLoader("surest.report")]))
 TEMPLATES.filters |= {"shown_lines": partial(visible, keep="\n\t"), "shortened": partial(clipped, most=24)}
 TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted, "moment": moment}
+TEMPLATES.filters |= {"read": json.loads, "written": written}
 
 
 def page(request: Asked, template: str, study: Study | None = None, status: int = 0, **values: Any) -> Response:
@@ -74,8 +81,21 @@ def page(request: Asked, template: str, study: Study | None = None, status: int 
     return response
 
 
-def error_page(request: Asked, status: int, reason: str, headers: Mapping[str, str]) -> Response:
-    """What went wrong, for people."""
+def response_to(request: Asked, error: Exception) -> Response:
+    """What went wrong, as JSON for programs and as a page for people."""
+    status, headers = status_of(error), dict(getattr(error, "headers", None) or {})
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="surest"'
+    after = error.retry_after if isinstance(error, Refused) else RETRY_SECONDS if status == 503 else None
+    if after is not None:
+        headers["Retry-After"] = f"{max(1, round(after))}"
+    where = request.service.studies.store.shown  # which is nobody's business
+    reason = reason_of(error).replace(where, "this service")
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        kind = (
+            type(error).__name__ if isinstance(error, SurestError) else "SurestError"
+        )  # for clients that raise it again
+        return JSONResponse({"error": {"kind": kind, "message": reason}}, status, headers)
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
     query, back = request.url.query, ""
     if request.method == "GET":
