@@ -18,7 +18,7 @@ import pytest
 from calling import Run
 from surest.errors import SurestError, UsageError
 from surest.server import api
-from surest.server.pages import show as pages
+from surest.server.pages import site
 from surest.study.study import Study, list_studies, open_study
 from surest.study.transfer import import_study
 from visiting import Answer, Visitor, serving
@@ -204,7 +204,7 @@ def test_every_address_of_the_service(trap: Trap, name: str) -> None:
                 answer = post(endpoint.method, path, bodies.get(path.rpartition("/")[2], {}))
                 assert answer.status < 500, (path, answer.text)
             assert not trap.caught(), endpoint.path
-        for page in pages.PAGES:
+        for page in site.PAGES:
             path = page.path.replace("{name:name}", name).replace("{number:name}", "1")
             if name in path:
                 answer = visitor.get(path)

@@ -16,7 +16,7 @@ from surest.server.endpoints import NameConvertor
 from surest.server.guard import Guard, Rate
 from surest.server.limits import Limits
 from surest.server.logs import Metrics
-from surest.server.pages import show
+from surest.server.pages import site
 from surest.server.studies import Studies
 from surest.server.tokens import Tokens
 from surest.study.log import Store
@@ -31,7 +31,7 @@ class Service(Starlette):
         self.wrong = Rate(limits.wrong_tokens, seconds=50.0)
         self.watching: Counter[str] = Counter()  # browsers that watch a study, by sender
         self.metrics = Metrics()
-        pages = [endpoint.route() for endpoint in (*api.ENDPOINTS, *show.PAGES)]
+        pages = [endpoint.route() for endpoint in (*api.ENDPOINTS, *site.PAGES)]
         files = Mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
         super().__init__(routes=[*pages, files], lifespan=self._lifetime)
 

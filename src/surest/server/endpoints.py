@@ -125,9 +125,9 @@ class Endpoint:
             check(request, self.role)
         ASKED.set(("heavy" if self.heavy else "look" if self.role in (None, "look") else "work", request.sender))
         said, reads = [], request.method in ("GET", "HEAD")
-        if self.body is not None and not reads:
+        if self.body is not None:
             request.most = request.service.limits.upload if self.upload else request.service.limits.body
-            said = [await parsed(request, self.body)]
+            said = [FormData() if reads else await parsed(request, self.body)]  # a form is shown before it is sent
         try:
             answering = self.answer(request, *said)
             found = await (unless_gone(request, answering) if reads or self.waits else answering)

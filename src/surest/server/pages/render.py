@@ -61,9 +61,22 @@ TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, 
 TEMPLATES.filters |= {"read": json.loads, "written": written}
 
 
+NOTICES = {
+    "made": "The study is made. Workers can join now; below are the commands.",
+    "arms": "The arms are added. The algorithm learns of them once its current request is answered.",
+    "paused": "Paused: no more tickets are handed out. Rewards for outstanding tickets still count.",
+    "resumed": "Tickets are handed out again.",
+    "left": "You returned your ticket: somebody else gets it.",
+    "failed": "The ticket has failed; the log says so.",
+    "deleted": "The study is deleted.",
+}
+"""What a page says after a form was sent: the address names one of these, so that nobody else can put words there."""
+
+
 def page(request: Asked, template: str, study: Study | None = None, status: int = 0, **values: Any) -> Response:
     """A page, with what every page needs: which study it is about, and the problem with what was sent, if there was one."""
     problem = values.setdefault("problem", None)
+    values.setdefault("notice", NOTICES.get(request.query_params.get("done", "")))
     text = TEMPLATES.get_template(template).render(
         who=request.who,
         csrf=csrf_of(request),
