@@ -16,7 +16,7 @@ from surest.server.auth import COOKIE, VISIT, csrf_of, log_out, set_cookie
 from surest.server.endpoints import Asked, quoted
 from surest.server.errors import RETRY_SECONDS, Refused, reason_of, status_of
 from surest.study.study import Study
-from surest.text import count, counted, shell_line, shortened, visible
+from surest.text import count, counted, guessed, seconds_words, shell_line, shortened, visible
 
 
 def moment(at: float) -> str:
@@ -58,7 +58,8 @@ def written(value: object) -> str:
 TEMPLATES = REPORTS.overlay(loader=ChoiceLoader([PackageLoader("surest.server"), PackageLoader("surest.report")]))
 TEMPLATES.filters |= {"shown_lines": partial(visible, keep="\n\t"), "shortened": partial(clipped, most=24)}
 TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted, "moment": moment}
-TEMPLATES.filters |= {"read": json.loads, "written": written}
+TEMPLATES.filters |= {"read": json.loads, "written": written, "guessed": guessed}
+TEMPLATES.globals["seconds_words"] = seconds_words
 
 
 NOTICES = {

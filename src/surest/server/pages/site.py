@@ -118,8 +118,7 @@ async def cells(request: Asked) -> Response:
     """The cells of a study on a list of items, a page at a time."""
     number = page_number(request)
     table = await request.study.call(lambda study: view.cell_table(study, study.status().result, number))
-    study, pages = await request.study.opened(), 1 if table is None else view.pages_for(table["seen"])
-    return page(request, "cells.html", study, table=table, paged=True, page=number, pages=pages)
+    return page(request, "cells.html", await request.study.opened(), table=table, paged=True, page=number)
 
 
 def page_number(request: Asked) -> int:

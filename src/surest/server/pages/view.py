@@ -23,7 +23,7 @@ from surest.server.studies import Served
 from surest.study.log import StoredTicket
 from surest.study.outcome import Progress, is_idle, last_failures_of, progress_of, times_told
 from surest.study.study import Study
-from surest.text import at_most, guessed, percent, seconds_words, visible
+from surest.text import at_most, percent, visible
 
 MOST_REPLAYED = 20_000  # rewards up to which evidence over time is taken from a replay when a study is first looked at
 MOST_POINTS = 400  # points of a curve: more cannot be seen
@@ -98,8 +98,7 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         "says": said.replace(f"Not decided ({result.reason}). ", ""),
         "summary": summary(report),
         "sure": level_of(result),
-        "per_second": 0.0 if idle else progress.per_second or 0.0,
-        "forecast": "not known yet" if result.forecast is None else forecast(progress, result.forecast, idle),
+        "idle": idle,
         "drawn": pictures_of(result, live=True) if has_begun(result) else None,
         **arm_lines(report),
         "table": None if result.listed is None else cell_table(study, result),
@@ -110,12 +109,6 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
     parts = {f"part-{name}": getattr(template, name)() for name in PARTS}
     short = said if progress.finished else in_short(result)
     return Shown(study, progress, parts, f"{says}. {short}", f"{visible(study.name)}: {says} – surest")
-
-
-def forecast(progress: Progress, needed: float, idle: bool) -> str:
-    """A guess at how many rewards are still needed, and at how long that takes."""
-    left = None if idle else progress.seconds_left
-    return guessed(needed) + ("" if left is None else f", {guessed(left, seconds_words)}")
 
 
 def in_short(result: Result) -> str:
@@ -187,8 +180,8 @@ def cell_table(study: Study, result: Result, page: int | None = None) -> dict[st
     wanted = set(chosen)
     values = {(arm, place): f"{value:g}" for arm, place, value in listed.cells if place in wanted}
     rows = [(study.items[place].key, [values.get((arm, place), "") for arm in columns]) for place in chosen]
-    labels = [str(arms.rows[arm].label) for arm in columns]
-    return {"arms": labels, "rows": rows, "seen": len(seen), "total": len(study.items)}
+    labels, pages = [str(arms.rows[arm].label) for arm in columns], math.ceil(len(seen) / PAGE)
+    return {"arms": labels, "rows": rows, "seen": len(seen), "total": len(study.items), "pages": pages}
 
 
 # The list of all studies
@@ -241,13 +234,4 @@ def log_page(study: Study, page: int, show: str) -> tuple[list[Any], int]:
         end = max(total - (page - 1) * PAGE, 0)
         read: Callable[[int, int, int], list[Any]] = log.read_events if show == "events" else log.read_tickets
         rows = read(study.id, max(end - PAGE, 0), end)
-    return rows[::-1], pages_for(total)
-
-
-def pages_for(rows: int) -> int:
-    """How many pages so many rows take: at least one.
-
-    >>> pages_for(0), pages_for(100), pages_for(101)
-    (1, 1, 2)
-    """
-    return max(math.ceil(rows / PAGE), 1)
+    return rows[::-1], math.ceil(total / PAGE)
