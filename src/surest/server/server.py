@@ -180,18 +180,13 @@ class Server(uvicorn.Server):
             last.start()
         self.signal = signal.Signals(sig).name
         self.should_exit = True
-        self._loop.call_soon_threadsafe(self.studies.close)
+        asyncio.get_running_loop().call_soon_threadsafe(self.studies.close)  # it may be asleep
 
     def _end_now(self) -> None:
         """End, whatever is running: no thread can be stopped, and what has not been acknowledged may be lost."""
         log("ended", signal=self.signal, unfinished=True)
         logging.shutdown()
         os._exit(0)
-
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until a signal comes."""
-        self._loop = asyncio.get_running_loop()
-        await super().serve(sockets)
 
 
 def run(
