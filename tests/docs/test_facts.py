@@ -18,7 +18,7 @@ from surest.core.problem import SETTINGS
 from surest.core.question import KINDS
 from surest.lab.bench.suites import instances_of
 from surest.lab.theory import UPPER_BOUNDS
-from surest.server import guard, server
+from surest.server import app, server
 from surest.server.limits import Limits
 from surest.server.tokens import ROLES
 from surest.speed.cli import fastest
@@ -133,7 +133,7 @@ def test_limits_and_roles_of_the_service_are_those_of_the_code() -> None:
     limits, listed = Limits(), table("service-limits")
     figures = {
         "a request's body": f"{limits.body >> 20} MiB; {limits.upload >> 20} MiB",
-        "headers; an address": f"{guard.LARGEST_HEADERS:,} bytes; {guard.LONGEST_PATH:,} characters",
+        "headers; an address": f"{app.LARGEST_HEADERS:,} bytes; {app.LONGEST_PATH:,} characters",
         "time for the head": f"{limits.header_seconds:g} s; {limits.body_seconds:g} s",
         "requests a second": f"{limits.rate:,.0f}",
         "requests a second without a token": f"{limits.stranger_rate:g}, ",

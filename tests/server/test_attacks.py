@@ -18,9 +18,8 @@ from starlette.applications import Starlette
 import surest
 from calling import in_process, ran
 from surest.server.app import make_app
-from surest.server.endpoints import Asked
+from surest.server.endpoints import HEADERS, Asked
 from surest.server.events import watched
-from surest.server.guard import HEADERS
 from surest.server.limits import Limits
 from surest.server.tokens import Tokens
 from surest.study.outcome import Moment
@@ -244,7 +243,7 @@ async def test_who_comes_to_watch_at_the_same_moment_cannot_be_too_many(tmp_path
         return str(moment.told)
 
     app = make_app(study.store, limits=limits)
-    asked = Asked({"type": "http", "headers": [], "path_params": {"name": "s"}}, never, app)
+    asked = Asked({"type": "http", "headers": [], "path_params": {"name": "s"}}, never, never, app)
     streams = [watched(asked, told, "") for _ in range(2)]  # both are let in: nobody watches yet
     assert [await anext(stream) for stream in streams] == ["retry: 2000\n\n"] * 2
     assert [await anext(stream, None) for stream in streams] == ["0", None]

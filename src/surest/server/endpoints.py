@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from surest.errors import UsageError
 from surest.server.auth import COOKIE, VISIT, check, check_csrf
@@ -35,12 +35,31 @@ SOON_SECONDS = 0.05
 """In which most requests are answered; only then it is of interest whether the client is still there."""
 
 
-class Asked(Request):
-    """A request to the service."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every response. Scripts and styles come from our own files alone."""
+ENCODED = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+LARGE = 1 << 15  # bytes of a response from which on somebody may be too slow to read it
 
-    def __init__(self, scope: Scope, receive: Receive, service: "Service") -> None:
-        super().__init__(scope, receive)
+
+class Asked(Request):
+    """A request to the service, and what was answered."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, service: "Service") -> None:
+        super().__init__(scope, receive, send)
         self.service = service
+        self.status: int | None = None  # of the answer, once it begins
         self.address = "?" if self.client is None else self.client.host
         self.root = str(scope.get("root_path", "")).rstrip("/")  # before every path, behind a proxy that adds it
         self.who: Identity | None = None
@@ -92,6 +111,16 @@ class Asked(Request):
             raise Refused(400, "the connection was closed before the whole body arrived") from None
         self._body = b"".join(parts)
         return self._body
+
+    async def answer(self, message: Message) -> None:
+        """Send a part of the response, with the headers that every one has; who does not read it is given up."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            own = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(header for header in ENCODED if header[0] not in own)]
+        may_wait = message.get("more_body") or len(message.get("body", b"")) > LARGE
+        async with asyncio.timeout(self.service.limits.send_seconds if may_wait else None):
+            await self._send(message)
 
     def _too_large(self) -> Refused:
         return Refused(413, f"the request is larger than {self.most:,} bytes, the maximum")
