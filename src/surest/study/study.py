@@ -267,14 +267,9 @@ class Study:
         """Tell checked rewards, and ask for up to k tickets, in one transaction. The first reward of a ticket counts."""
         who = own_name()
         tells: list[Call] = [Tell([number], [reward], who, checked=True) for number, reward in told.items()]
-        try:
-            outcomes = self._carry_out([*tells, *([Ask(k, who, ends=False)] if k else [])])
-        except Exception:
-            if k and tells:  # an algorithm that fails must not keep rewards from being written
-                self._carry_out(tells)
-            raise
+        outcomes = self._carry_out([*tells, *([Ask(k, who, ends=False)] if k else [])])
         for outcome in outcomes:
-            if isinstance(outcome, UsageError) and not isinstance(outcome, TicketError):
+            if isinstance(outcome, Exception) and not isinstance(outcome, TicketError):
                 raise outcome
         self._let_go(told)
         handed = outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []

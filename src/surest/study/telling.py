@@ -3,8 +3,8 @@
 A call that is refused changes nothing, and the others go on. What fails, as a lost connection does, fails for all.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, repeat
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,13 +58,14 @@ class Handed(NamedTuple):
 
 
 Call = Ask | Tell | Failure
-Outcome = Handed | UsageError | int | None  # tickets; how many rewards were new; nothing; or why a call was refused
+Outcome = Handed | Exception | int | None  # tickets; how many rewards were new; nothing; or why a call was refused
 
 
 def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:
     """Do what many workers ask, in one transaction; for each call what came of it.
 
-    Rewards are written before anything is handed out: they may be what the algorithm waits for.
+    Rewards are written before anything is handed out: they may be what the algorithm waits for. Where nothing can be handed
+    out, since an algorithm fails or a log cannot be replayed, they are written without.
 
     >>> from surest import open_study
     >>> study = open_study("memory:batch", "demo", ["a", "b"], 0.1, algorithm="naive-best-arm")
@@ -72,18 +73,27 @@ def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:
     >>> carry_out(study, [Tell([0], [0.5]), Tell([0], [0.7]), Tell([1], [0.5])])[::2]
     [1, 1]
     """
-    if not any(isinstance(call, Ask) for call in calls) and study.settings.problem.spread is None:
+    asks = [call for call in calls if isinstance(call, Ask)]
+    others = [call for call in calls if not isinstance(call, Ask)]
+    if not asks and study.settings.problem.spread is None:
         with study.store.writing() as log:
-            return _write(study, log, calls)
-    with study.at_one_moment(write=True) as (log, follower, facts):
-        outcomes = _write(study, log, calls, follower)
-        asks = [call for call in calls if isinstance(call, Ask)]
-        found = _hand_out(study, log, follower, facts if len(asks) == len(calls) else study.facts(log), asks)
-    handed = iter(found)
-    return [next(handed) if isinstance(call, Ask) else said for call, said in zip(calls, outcomes, strict=True)]
+            return _write(study, log, others)
+    handed: Iterable[Outcome]
+    try:
+        with study.at_one_moment(write=True) as (log, follower, facts):
+            outcomes = _write(study, log, others, follower)
+            handed = _hand_out(study, log, follower, study.facts(log) if others else facts, asks)
+    except Exception as error:
+        if not (asks and others):
+            raise
+        outcomes, handed = carry_out(study, others), repeat(error)
+    found, said = iter(handed), iter(outcomes)
+    return [next(found if isinstance(call, Ask) else said) for call in calls]
 
 
-def _write(study: "Study", log: Log, calls: Sequence[Call], follower: "Follower | None" = None) -> list[Outcome]:
+def _write(
+    study: "Study", log: Log, calls: Sequence[Tell | Failure], follower: "Follower | None" = None
+) -> list[Outcome]:
     """Write rewards and failures; for a spread, a `follower` knows the other cells of an item.
 
     All tickets are read at once and in order, so that no two processes wait for each other.
