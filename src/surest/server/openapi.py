@@ -1,7 +1,6 @@
 """The OpenAPI document, made from the table of endpoints."""
 
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,31 +11,22 @@ from surest import __version__
 if TYPE_CHECKING:
     from surest.server.endpoints import Endpoint
 
-REFUSALS: dict[int, tuple[str, Callable[["Endpoint"], bool]]] = {
-    400: ("The body, or a setting in it, cannot be used.", lambda one: one.body is not None),
-    401: ("A token is needed, or this one is not known.", lambda one: one.role is not None),
-    403: ("The token may not do that.", lambda one: one.role is not None),
-    404: ("There is no such study.", lambda one: "{name" in one.path),
-    409: (
-        "A ticket was never handed out, was told otherwise before, or is with another worker; or there is a study of that name.",
-        lambda one: one.role == "work" or one.status == 201,  # a ticket, or the name of a new study
-    ),
-    413: ("The body is too large.", lambda one: one.body is not None),
-    415: ("The body is not JSON.", lambda one: one.body is not None),
-    422: ("A reward outside of the bounds, or a body that does not fit.", lambda one: one.body is not None),
-    429: ("Too many requests; Retry-After says when to go on.", lambda _: True),
-    503: (
-        "The database cannot be reached; Retry-After says when to try again. Nothing was acknowledged.",
-        lambda _: True,
-    ),
+REFUSALS = {
+    400: "The body, or a setting in it, cannot be used.",
+    401: "A token is needed, or this one is not known.",
+    403: "The token may not do that.",
+    404: "There is no such study.",
+    409: "A ticket was never handed out, was told otherwise before, or is with another worker; "
+    "or there is a study of that name.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    422: "A reward outside of the bounds, or a body that does not fit.",
+    429: "Too many requests; Retry-After says when to go on.",
+    503: "The database cannot be reached; Retry-After says when to try again. Nothing was acknowledged.",
 }
-"""Statuses with what they mean, and which endpoints answer with them."""
+"""Statuses, with what they mean."""
 TEXT = {"type": "string"}
-ERROR = {
-    "type": "object",
-    "properties": {"kind": TEXT, "message": TEXT},
-    "required": ["kind", "message"],
-}
+ERROR = {"type": "object", "properties": {"kind": TEXT, "message": TEXT}, "required": ["kind", "message"]}
 REFUSED = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 
 
@@ -84,9 +74,14 @@ def _operation(endpoint: "Endpoint", schemas: dict[str, Any]) -> dict[str, Any]:
     query = [{"name": name, "in": "query", "description": said, "schema": TEXT} for name, said in endpoint.query]
     body = content("application/json", endpoint.body)
     answer = {"description": "Done.", "content": content(endpoint.kind, endpoint.gives)}
-    refused = {
-        str(code): {"description": said, "content": REFUSED} for code, (said, may) in REFUSALS.items() if may(endpoint)
-    }
+    statuses = [429, 503]
+    statuses += [] if endpoint.body is None else [400, 413, 415, 422]
+    statuses += [] if endpoint.role is None else [401, 403]
+    statuses += [404] if names else []
+    statuses += (
+        [409] if endpoint.role == "work" or endpoint.status == 201 else []
+    )  # a ticket, or the name of a new study
+    refused = {str(code): {"description": REFUSALS[code], "content": REFUSED} for code in sorted(statuses)}
     found: dict[str, Any] = {
         "operationId": endpoint.answer.__name__,
         "summary": endpoint.summary,

@@ -3,11 +3,10 @@
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import repeat
 from math import inf
 from typing import Any, TypeVar
 
@@ -101,7 +100,7 @@ class Desk:
     @property
     def is_idle(self) -> bool:
         """Whether nobody is here."""
-        return not self._inbox and not self.waiting and (self._task is None or self._task.done())
+        return self._task is None or self._task.done()
 
     def submit(self, call: Call, wait: float = 0.0) -> "asyncio.Future[Any]":
         """The outcome of a call. Rewards are on disk by then; who asks may wait so many seconds for a ticket, or leave."""
@@ -127,11 +126,11 @@ class Desk:
 
     async def _answer(self, batch: list[Pending]) -> None:
         calls, studies = [pending.call for pending in batch], self.study.studies
-        outcomes: Sequence[Outcome | Exception]
+        outcomes: list[Outcome]
         try:
             outcomes = await self.study.call(carry_out, calls)
         except Exception as error:
-            outcomes = await self._rescued(calls, error)
+            outcomes = [error] * len(calls)
         now = time.monotonic()
         for pending, outcome in zip(batch, outcomes, strict=True):
             nothing = isinstance(outcome, Handed) and not outcome.tickets and not outcome.finished
@@ -149,21 +148,6 @@ class Desk:
                 pending.answer.set_result(outcome)
         if any(not isinstance(pending.call, Ask) for pending in batch) or len(self.waiting) < len(batch):
             self.study.watch.stirred.set()
-
-    async def _rescued(self, calls: list[Call], error: Exception) -> Sequence[Outcome | Exception]:
-        """What became of calls where an error ended all of them, and those that ask for no tickets may go on without the others.
-
-        An algorithm that fails, or a log that cannot be replayed, must not keep rewards from being written.
-        """
-        asks = [isinstance(call, Ask) for call in calls]
-        if isinstance(error, UsageError) or not any(asks) or all(asks):
-            return [error] * len(calls)
-        said: Iterator[Outcome | Exception]
-        try:
-            said = iter(await self.study.call(carry_out, [call for call in calls if not isinstance(call, Ask)]))
-        except Exception as again:
-            said = repeat(again)
-        return [error if is_ask else next(said) for is_ask in asks]
 
 
 class Served:
@@ -217,7 +201,12 @@ class Served:
 
     async def there(self) -> tuple[Study, Facts]:
         """The study as it is now, with all its arms: another process may have made it again, or added some."""
-        return await self.call(_there)
+
+        def looked_at(study: Study) -> tuple[Study, Facts]:
+            with study.store.reading() as log:  # without a replay: one that is damaged can still be deleted
+                return study, study.facts(log)
+
+        return await self.call(looked_at)
 
     async def change(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function that changes the study, and say that something happened to it."""
@@ -235,11 +224,6 @@ class Served:
         """Say that something happened to it."""
         self.watch.stirred.set()
         self.desk.wake.set()
-
-
-def _there(study: Study) -> tuple[Study, Facts]:
-    with study.store.reading() as log:  # without a replay: one that is damaged can still be deleted
-        return study, study.facts(log)
 
 
 OPEN_SECONDS = 60.0  # after which a study that nobody used may be forgotten, where there are many
