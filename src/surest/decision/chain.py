@@ -88,12 +88,7 @@ class Events:
 
 
 def checked_names(labels: Sequence[Any], what: str) -> list[str]:
-    """Labels as text; refused if two are the same.
-
-    >>> checked_names([1, "1"], "items")
-    Traceback (most recent call last):
-    surest.errors.UsageError: two items have the same name in the file, so the decision would be ambiguous; rename one
-    """
+    """Labels as text; refused if two are the same."""
     names = [str(label) for label in labels]
     if len({name.encode(errors="replace") for name in names}) < len(names):
         raise UsageError(f"two {what} have the same name in the file, so the decision would be ambiguous; rename one")

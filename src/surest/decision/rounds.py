@@ -34,14 +34,7 @@ CERTAIN = 1e-300
 
 
 def decision_by_rounds(result: Result) -> Chain:
-    """The lines of a decision on a list of items, or on the cheapest arm.
-
-    >>> import surest
-    >>> table = {"a": {i: 1.0 for i in range(60)}, "b": {i: float(i % 2) for i in range(60)}}
-    >>> chain = decision_by_rounds(surest.evaluate(table, seed=1, simulate=True))
-    >>> len(chain.lines), chain.lines[1][75:]
-    (13, b'"kind":"scores","item":41,"arms":[0,1],"values":[1.0,1.0]}\\n')
-    """
+    """The lines of a decision on a list of items, or on the cheapest arm."""
     problem, listed = result.problem, result.listed
     if listed is not None and listed.gaps is not None and result.certified and "missing" in result.reason:
         raise UsageError("this verdict rests on scores of a table beyond the order drawn, which no decision file has")

@@ -37,15 +37,7 @@ class Fought(NamedTuple):
 
 
 def decision_of_challenge(fought: Fought) -> Chain:
-    """The lines of a challenge's decision.
-
-    >>> import surest
-    >>> champion = surest.Champion(lambda rate, item: float(item % 10 < rate), range(300), worth=0.1, seed=1)
-    >>> found = [champion.challenge(rate) for rate in (5, 4)][-1]
-    >>> chain = decision_of_challenge(found.fought)
-    >>> found.verdict, len(chain.lines) - found.items_counted, chain.lines[1][75:]
-    ('rejected', 3, b'"kind":"scores","item":237,"arms":[0,1],"values":[0.0,0.0]}\\n')
-    """
+    """The lines of a challenge's decision."""
     scale, items = fought.scale, checked_names(fought.items, "items")
     asked = fought.delta, fought.worth, (scale.low, scale.high), scale.minimise
     header = first_line(
@@ -68,14 +60,7 @@ def _concluded(
 
 
 def decision_of_gate(gate: Gate) -> Chain:
-    """The lines of a gate's decision.
-
-    >>> import surest
-    >>> old = {f"q{i}": float(i % 3 > 0) for i in range(90)}
-    >>> chain = decision_of_gate(surest.gate(old, {**old, "q1": 0.0}, margin=0.1, seed=1))
-    >>> len(chain.lines), chain.lines[1][-43:]
-    (93, b'"item":59,"arms":[0,1],"values":[1.0,1.0]}\\n')
-    """
+    """The lines of a gate's decision."""
     names, places = checked_names([name for name, *_ in gate.scores], "items"), gate.places or range(len(gate.scores))
     level, unnamed = gate.delta if gate.level is None else gate.level, range(len(names), gate.items or 0)
 

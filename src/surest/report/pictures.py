@@ -245,11 +245,7 @@ def share_text(share: float) -> str:
 
 
 class Axis:
-    """An axis of a picture.
-
-    >>> Axis([0.0, 10.0], 100.0, 200.0).place(5.0)
-    150.0
-    """
+    """An axis of a picture."""
 
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:
         self.low, self.high, self.start, self.end = min(values), max(values), start, end

@@ -85,13 +85,7 @@ def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArr
 
 
 def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
-    """The exact result of a table without gaps.
-
-    >>> from surest.core.problem import problem_of
-    >>> result = known(problem_of(["a", "b"], items=3), "xyz", np.array([[1.0, 0, 0], [1, 1, 0]]))
-    >>> result.best, result.exact, result.reason
-    ('b', True, 'exact: all scores known')
-    """
+    """The exact result of a table without gaps."""
     n, count = values.shape
     means, *_ = ranges(problem, values)
     found = certain(problem, means, means, means)

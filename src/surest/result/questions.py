@@ -20,12 +20,7 @@ WORDS = {"above": {1: "above", -1: "below", 0: "open"}, "control": {1: "better",
 
 
 def verdict_words(problem: Problem, verdicts: Sequence[int]) -> tuple[str, ...]:
-    """Each arm's verdict in a word.
-
-    >>> from surest.core.problem import problem_of
-    >>> verdict_words(problem_of(["old", "a", "b"], control="old"), (0, 1, -1))
-    ('control', 'better', 'not better')
-    """
+    """Each arm's verdict in a word."""
     asked = problem.question
     words = [WORDS[asked.kind][verdict] for verdict in verdicts]
     if asked.reference is not None:
@@ -58,20 +53,12 @@ def names(labels: Sequence[Any], noun: str = "arm") -> str:
 
 
 def every(number: int) -> str:
-    """All arms at the start of a sentence.
-
-    >>> every(2), every(1000)
-    ('Both arms', 'All 1,000 arms')
-    """
+    """All arms at the start of a sentence."""
     return "Both arms" if number == 2 else f"All {number:,} arms"
 
 
 def listed_words(labels: Sequence[Any], last: str = "and") -> str:
-    """An enumeration of labels.
-
-    >>> listed_words(["a"]), listed_words(["a", "b", "c"]), listed_words(["a", "b"], "or")
-    ('a', 'a, b and c', 'a or b')
-    """
+    """An enumeration of labels."""
     texts = [visible(label) for label in labels]
     return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 

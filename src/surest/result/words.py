@@ -111,11 +111,7 @@ def _verdict(result: "Result") -> str:
 
 
 def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
-    """One line for every report.
-
-    >>> health_line({}), health_line({"a": {"failed": 2, "retried": 1}})
-    ('health: no evaluation failed or expired', 'health: a: 2 failed, 1 retried')
-    """
+    """One line for every report."""
     if not health:
         return "health: no evaluation failed or expired"
     return "health: " + "; ".join(
