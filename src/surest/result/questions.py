@@ -85,13 +85,18 @@ def leading(result: "Result") -> str:
 
 def undecided(result: "Result", leader: bool = True) -> str:
     """What is certified while nothing is decided, after the answer so far, if that means anything."""
-    asked = result.problem.question
+    asked, left = result.problem.question, result.contenders or ()
     if asked.each_arm:
         return _each_arm(result)
     if asked.kind == "cheapest":
-        return " ".join(_cheapest_so_far(result) if leader else [])
-    so_far, left = ([leading(result)], _best_left) if asked.best else (_top_so_far(result), _top_contenders)
-    return " ".join([*(so_far if leader else []), *left(result)])
+        few = f" {capital(names(left))} may be within {result.problem.cheapest:g} of the best{where(result)}."
+        return f"{chosen_names(result)} would be named so far.{few if left else ''}" if leader else ""
+    said, level = [leading(result)], "1" if result.achieved_delta is None else at_most(result.achieved_delta)
+    if asked.kind == "top" and level != "1":
+        near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
+        what = "This set" if len(result.chosen) > 1 else f"Calling it {near}"
+        said.append(f"{what} has error level {level} so far; {result.delta:g} was asked for.")
+    return " ".join([*(said if leader else []), *(_best_left(result) if asked.best else _top_left(result))])
 
 
 def _best_left(result: "Result") -> list[str]:
@@ -140,21 +145,6 @@ def _how_far(result: "Result") -> str:
     return f"{none} is more than {at_most(apart)} {below} the best ({sure})"
 
 
-def _top_so_far(result: "Result") -> list[str]:
-    level = None if result.achieved_delta is None else at_most(result.achieved_delta)
-    if level in (None, "1"):
-        return [leading(result)]
-    near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
-    what = "This set" if len(result.chosen) > 1 else f"Calling it {near}"
-    return [leading(result), f"{what} has error level {level} so far; {result.delta:g} was asked for."]
-
-
-def _cheapest_so_far(result: "Result") -> list[str]:
-    near, left = f"within {result.problem.cheapest:g} of the best{where(result)}", result.contenders or ()
-    few = [f"{capital(names(left))} may be {near}."] if left else []
-    return [f"{chosen_names(result)} would be named so far.", *few]
-
-
 def decided(result: "Result") -> str:
     """The answer: which arms, what they are, and how sure that is."""
     if result.problem.question.each_arm:
@@ -191,12 +181,10 @@ def _tied(result: "Result") -> str:
     return f" {capital(names(others))} {be(len(others))} as good as {last}, up to rounding."
 
 
-def _top_contenders(result: "Result") -> list[str]:
+def _top_left(result: "Result") -> list[str]:
     """The arms that the m best are among: on a list all of them together, on fresh pulls each of them by itself.
 
     On fresh pulls with ε > 0 nothing is said: one of the m best may be left out for an arm that is close to it."""
-    if result.problem.question.kind != "top":
-        return []
     m, left, sure = result.problem.question.top, result.contenders, percent(1 - result.delta)
     further = where(result) if result.problem.target == "population" else ""
     if left is None or result.standing != "proven" or not m < len(left):

@@ -19,7 +19,7 @@ from surest.result.questions import (
 from surest.text import be, count, counted, percent, visible
 
 if TYPE_CHECKING:
-    from surest.result.data import Estimate, Listed, Result
+    from surest.result.data import Listed, Result
 
 SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
 """The first line of a verdict about recorded rewards, not about the process they came from …"""
@@ -51,28 +51,21 @@ def after_verdict(result: "Result") -> list[str]:
     """The sentences after a verdict: the lead, the estimate, what else a table says, and the cost."""
     if result.duels is not None:
         return after_duels(result)
-    said = [lead_words(result)] if result.pulls else []
-    said += [] if result.estimated is None else [estimate_words(result, result.estimated)]
-    said += [] if result.listed is None else [*_gaps(result, result.listed), _beside(result.listed)]
+    listed, found, said = result.listed, result.estimated, [lead_words(result)] if result.pulls else []
+    if found is not None:
+        of, what = (
+            f"The mean of {visible(result.chosen[0])}{where(result)} is",
+            "evaluations" if listed is None else "items",
+        )
+        mean, low, high = map(result.arms.number, found[:3])
+        about = f"about {mean} ({low} to {high}, {percent(1 - result.delta)})"
+        on = f"estimated on {found.evaluations:,} further {what} that did not choose it"
+        said.append(f"{of} {mean}, exactly." if found.low == found.high else f"{of} {about}, {on}.")
+    if listed is not None:
+        other = listed.beside
+        said += _gaps(result, listed)
+        said += [] if other is None else [decided(other) if other.certified else undecided(other, leader=False)]
     return [*filter(None, [*said, cost(result)]), *([ASSUMED] if result.algorithm == TOTALS else [])]
-
-
-def estimate_words(result: "Result", found: "Estimate") -> str:
-    """The honest mean of the winner in a sentence."""
-    number, on, name = result.arms.number, where(result), visible(result.chosen[0])
-    if found.low == found.high:
-        return f"The mean of {name}{on} is {number(found.mean)}, exactly."
-    what = "evaluations" if result.listed is None else "items"
-    return (
-        f"The mean of {name}{on} is about {number(found.mean)} ({number(found.low)} to {number(found.high)}, "
-        f"{percent(1 - result.delta)}), estimated on {found.evaluations:,} further {what} that did not choose it."
-    )
-
-
-def _beside(listed: "Listed") -> str:
-    """The second claim that a table allows: about further items like its own, or about these."""
-    other = listed.beside
-    return "" if other is None else decided(other) if other.certified else undecided(other, leader=False)
 
 
 def _gaps(result: "Result", listed: "Listed") -> list[str]:
