@@ -1,6 +1,6 @@
 """Claims on a list, above a bar and below it, as docs/questions.md has them: no arrays, no shared code, and slow.
 
-Wealths against arms and against sets of arms are those of the verifier: tests/decision/test_items.py.
+Wealths against arms and against sets of arms are those of the verifier: tests/decision/test_evidence.py.
 """
 
 import math

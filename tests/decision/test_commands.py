@@ -1,20 +1,71 @@
-"""``--decision FILE`` of every command, as a user runs it: what is printed checks what was written."""
+"""``--decision FILE`` of every command, as a user runs it; what surest-verify prints, and its exit status."""
 
 import json
 import random
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import surest
 import surest_verify
 from calling import Run
-from decision.decisions import lines_of
+from decision.decisions import chained, lines_of
+from decision.test_tampering import SAMPLES, decision
 from surest_verify import verify
+
+Verify = Callable[..., tuple[int, str, str]]
+KEPT = {path.stem: path for path in Path(__file__).parent.glob("*-version-*.jsonl")}
+"""Decision files of earlier versions."""
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Verify:
+    """Run surest-verify: its status, output and errors, without hashes."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["surest-verify", *map(str, arguments)])
+        status = surest_verify.main()
+        out, err = capsys.readouterr()
+        return status, re.sub("[0-9a-f]{64}", "…", out), err
+
+    return run
+
+
+@pytest.mark.parametrize("sample", [*SAMPLES, *KEPT])
+def test_what_is_printed(sample: str, checked: Verify, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    path = KEPT.get(sample, tmp_path / "decision.jsonl")
+    if sample in SAMPLES:
+        chained(decision(sample)).write(path)
+    status, out, err = checked(path)
+    assert (status, out.splitlines()[-1], err) == (0, "VALID", "")
+    assert out == snapshot
+
+
+def test_a_known_hash_and_every_status(checked: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "decision.jsonl.gz"
+    known_by = chained(decision("seconds")).write(path)
+    assert "the one given" in checked(path, "--hash", known_by.upper())[1]
+    status, out, _ = checked(path, "--hash", "0" * 64)
+    assert (status, out.startswith("NOT VALID: line ")) == (1, True)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert (checked(path)[0], checked()[0]) == (1, 2)
+    for unreadable in (tmp_path / "missing.jsonl", tmp_path):
+        status, out, err = checked(unreadable)
+        assert (status, out, "nothing was checked" in err) == (2, "", True)
+
+
+def test_labels_cannot_act_on_a_terminal(checked: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "decision.jsonl"
+    surest.identify({"\x1b[31mred": [1.0] * 80, "\udc80 δ": [0.0] * 80}, seed=1, record=True).write_decision(path)
+    status, out, _ = checked(path)
+    assert (status, "\x1b" in out, "[31mred" in out) == (0, False, True)
 
 
 @pytest.fixture
@@ -35,6 +86,7 @@ def run(run: Run) -> Run:
         "identify bernoulli:0.5,0.3 --seed 1 --quiet",
         "identify bernoulli:0.5,0.3,0.1 --top 2 --seed 1 --quiet",
         "identify --command a='echo 0.75' --command b='echo 0.25' --quiet",
+        "identify --command a='echo 0.75' --command b='echo 0.25' --study s --storage sqlite:///s.db --quiet",
         "evaluate table.csv",
         "evaluate table.csv --cheapest 0.1 --cost a=2 --cost b=1",
         "gate table.csv --baseline b --candidate a --margin 0.05",
