@@ -61,7 +61,7 @@ SAMPLES: dict[str, Callable[[], Any]] = {
     ),
     "race to the top": lambda: surest.evaluate(coins(0.8, 0.8, 0.4, 0.2, items=200), seed=1, top=2, simulate=True),
     "race of one arm": lambda: surest.evaluate({'a" is the best': {"q": 0.5}}, seed=1),
-    "race on a population": partial(best_of_four, target="population"),
+    "race on a population": partial(best_of_four, target="population", top=2, budget=90),
     # Arm 0 was put in by bets and evaluated no more, so the sums of the others, which tie, grew past its own.
     "race with an arm that is in": lambda: surest.evaluate(
         np.array([np.ones(60), *np.tile([0.5, 0.0, 0.0, 0.5], (2, 15))]), seed=0, top=2, simulate=True
@@ -87,7 +87,9 @@ SAMPLES: dict[str, Callable[[], Any]] = {
     "cheapest": cheapest_of_four,
     "cheapest that is open": partial(cheapest_of_four, budget=40),
     "duels": DUELS["winner"],
-    "top contenders": partial(made, "top contenders", 0),
+    "top that is open": lambda: surest.identify(
+        surest.bernoulli([0.8, 0.7, 0.1]), top=2, seed=1, budget=60, record=True
+    ),
     **{kind: partial(made, kind, seed) for kind, seed in FRESH.items()},
 }
 
