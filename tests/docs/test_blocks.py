@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import matplotlib as mpl
 import pytest
+import yaml
 
 mpl.use("agg")
 import matplotlib.pyplot as plt
@@ -66,13 +67,17 @@ def samples(folder: Path) -> None:
         (folder / name).write_text(text)
 
 
-def in_bash(code: str, folder: Path) -> str:
-    """Run commands; each must end with a status that means something: 0, 3 (not decided) or 4 (worse, or nothing to do now)."""
+def in_bash(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run commands."""
+    variables = {"HOME": str(folder), "COMMIT": "4f2a9c", "GITHUB_SHA": "4f2a9c", "GITHUB_STEP_SUMMARY": "step.md"}
+    how = {"env": environment(folder) | variables, "capture_output": True, "text": True, "timeout": 300}
+    return subprocess.run(["bash", "-c", code], cwd=folder, **how)
+
+
+def printed_by(code: str, folder: Path) -> str:
+    """What commands print; each must end with a status that means something: 0, 3 (not decided), 4 (worse, or nothing to do)."""
     trap = "trap 'status=$?; case $status in 0|3|4) ;; *) echo \"status $status: $BASH_COMMAND\" >&2; exit 99 ;; esac' ERR\n"
-    variables = {**environment(folder), "HOME": str(folder), "COMMIT": "4f2a9c"}
-    done = subprocess.run(
-        ["bash", "-c", trap + code], cwd=folder, env=variables, capture_output=True, text=True, timeout=300
-    )
+    done = in_bash(trap + code, folder)
     assert done.returncode in (0, 3, 4), done.stderr
     return done.stdout
 
@@ -93,7 +98,7 @@ def test_every_block_runs(
         first = re.match(r"# (\w+\.py)\n", code)
         if first:
             (tmp_path / first[1]).write_text(code)
-        printed = in_python(code, names) if language == "python" else in_bash(code, tmp_path)
+        printed = in_python(code, names) if language == "python" else printed_by(code, tmp_path)
         if promised and language == "python":
             for line, said in zip(promised.splitlines(), printed.splitlines(), strict=True):
                 words = line.split("…")[0].split()
@@ -123,3 +128,37 @@ def test_what_is_not_run_is_rare_and_says_why() -> None:
     reasons = [reason for _, blocks in PAGES for _, reason, *_ in blocks if reason]
     assert len(reasons) <= 22
     assert all(len(reason.split()) >= 3 for reason in reasons)
+
+
+# --- what the page on gates says of builds and of pytest ------------------------------------------------------------------
+
+
+def test_the_steps_of_a_build(tmp_path: Path) -> None:
+    samples(tmp_path)
+    (tmp_path / "evaluate").write_text("#!/bin/sh\nsed 's/$/,1/; s/7,1$/7,0/'\n")
+    steps = yaml.safe_load((ROOT / "examples" / "gate_workflow.yml").read_text())["jobs"]["gate"]["steps"]
+    evaluate, judge = (step["run"] for step in steps if "name" in step)
+    assert in_bash(evaluate, tmp_path).returncode == 0
+    done = in_bash(judge, tmp_path)
+    assert done.returncode == 4, done.stderr
+    assert (tmp_path / "step.md").read_text().startswith("**FAIL**")
+    assert (tmp_path / "flips.csv").read_text().startswith("item,baseline,candidate\n")
+    (tmp_path / "candidate.csv").write_text("item,value\n")
+    (tmp_path / "flips.csv").unlink()
+    done = in_bash(judge, tmp_path)
+    assert (done.returncode, "::warning::" in done.stdout) == (0, True)
+
+
+def test_the_fixture_for_pytest(tmp_path: Path) -> None:
+    samples(tmp_path)
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["surest.integrations.pytest"]\n')
+    (tmp_path / "test_it.py").write_text(
+        "def test_worse(surest_gate):\n    surest_gate('baseline.csv', 'older.csv', margin=0.03)\n"
+        "def test_same(surest_gate):\n    assert surest_gate('baseline.csv', lambda item: 1.0, margin=0.03).passed\n"
+        "def test_open(surest_gate):\n    surest_gate('baseline.csv', {}, margin=0.03)\n"
+    )
+    done = in_bash("python -m pytest -q -p no:cacheprovider --surest-ledger team.db test_it.py", tmp_path)
+    assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert "FAIL: older.csv is worse" in done.stdout
+    shown = in_bash("surest gate --ledger team.db --show", tmp_path).stdout
+    assert re.search(r"(?s)1 .* FAIL .*2 .* PASS .*3 .* UNDECIDED .*3 gates, 1 passed\.", shown)

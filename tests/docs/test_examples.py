@@ -10,6 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from calling import Run, steady
+from transcripts import blocks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 APART = ["medoid", "best_prompt", "prompt_on_questions", "best_of_eval_logs", "shared_study", "fastest_sort"]
@@ -81,7 +82,9 @@ def test_prompt_on_questions_goes_on_after_a_kill(tmp_path: Path) -> None:
     assert (len(judged) <= 84, len(set(judged))) == (True, 83)
 
 
-def test_gate_in_a_test() -> None:
+def test_gate_in_a_test(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     tests = runpy.run_path(str(EXAMPLES / "gate_in_a_test.py"))
     for name in ("test_the_rewritten_classifier_is_not_worse", "test_a_broken_one_would_be_caught"):
         tests[name]()
+    first = printed("gate_in_a_test.py", capsys, monkeypatch).splitlines()[0].removeprefix("rewritten: ")
+    assert blocks(EXAMPLES.parent / "docs" / "gate.md", "text")[0].strip() == first

@@ -353,3 +353,37 @@ def test_a_page_for_people(tmp_path: Path) -> None:
     assert all(len(command) <= LONG for command in Page(bare).texts("pre"))
     assert any(command.count("--item=") == 500 for command in Page(page).texts("pre"))
     assert dict(facts(read_report(to_json(report)))) == said
+
+
+# --- notebooks ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_result_in_a_notebook(hostile: Result) -> None:
+    shown = hostile._repr_html_()
+    assert "wrong with probability at most 0.05" in shown
+    assert ("<script" in shown, "&lt;script&gt;" in shown, "<svg" in shown) == (False, True, True)
+    assert not re.search(r"https?://", shown)
+
+
+def test_a_gate_in_a_notebook() -> None:
+    scores = {"<b>old": {f"q{i}": float(i % 3 > 0) for i in range(90)}, "new": {f"q{i}": 1.0 for i in range(90)}}
+    shown = surest.gate("<b>old", "new", margin=0.03, table=scores)._repr_html_()
+    assert all(words in shown for words in ("<b>PASS</b>", "&lt;b&gt;old", "candidate − baseline"))
+
+
+def test_a_study_in_a_notebook_before_and_after() -> None:
+    study = surest.open_study("memory:", "<b>demo", ["a", "b"], 0.2)
+    assert repr(study) == "Study('<b>demo', 2 arms, in memory:)"
+    shown = study._repr_html_()
+    assert "Study &lt;b&gt;demo (memory:) is running: 0 rewards told, 0 tickets with workers." in shown
+    assert "No pull has been counted yet" in shown
+    shown = answered(study, lambda ticket: float(ticket.label == "a"))._repr_html_()
+    lead = "a is 1.00 ahead of the runner-up b so far"
+    assert all(words in shown for words in ("is finished", "Arm a is the best", lead, "<svg"))
+
+
+def test_a_plan_in_a_notebook() -> None:
+    plan = surest.plan(surest.bernoulli([0.9, 0.1]), runs=20)
+    page = plan._repr_html_()
+    assert (page.count("<tr>"), "50% end within" in page) == (2, True)
+    assert plan.about.split("<")[0][:20] in page
