@@ -12,7 +12,6 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -21,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 import surest
 from asking import answered
 from browsing import Browser, browser, needs_browser
-from calling import Run, refused
+from calling import Run, refused, steady
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Point
 from surest.errors import UsageError
@@ -238,39 +237,26 @@ def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run)
     assert run("report", "s", "--storage", "sqlite:///s.db", "--output", "r.md")[0] == 0
 
 
-WRONG: list[tuple[str, Any]] = [
-    ("index", 3), ("index", -1), ("index", 1.5), ("arm", "old"), ("arm", None), ("certified", "yes"), ("delta", 0), ("delta", 1),
-    ("delta", None), ("epsilon", -1), ("pulls", -1), ("pulls", 10**30), ("pulls_per_arm", []), ("pulls_per_arm", [1, 2]),
-    ("pulls_per_arm", ["1", 2, 3]), ("labels", ["new"]), ("labels", None), ("means", [0.5]), ("low", None), ("low", [0.1]),
-    ("bounds", [1, 0]), ("bounds", [0]), ("bounds", [0, 0]), ("history", [[1, 2]]), ("health", []),
-    ("commands", {"a": 1}), ("bounds", [0, 1e-300]),
-    ("means", [1e308, -1e308, 0]), ("high", [2, 1, 1]), ("history", [[0, 1, 0]]), ("history", [[0, 1e300, 1]]),
-]  # fmt: skip
+def values(section: str) -> list[list[str]]:
+    """Keys, and what may stand there: see values.txt."""
+    text = Path(__file__).with_name("values.txt").read_text(encoding="utf-8").partition(f"[{section}]\n")[2]
+    return [line.split(" ", 1) for line in text.partition("\n\n")[0].splitlines()]
 
 
 NO_RESULTS = [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"index": 0}', b"[" * 100_000, b'{"arm": NaN}']
 
 
 def test_what_is_no_result_is_refused(run: Run, result: Result, snapshot: SnapshotAssertion) -> None:
-    wrong = [json.dumps({**result.to_dict(), key: value}).encode() for key, value in WRONG]
+    wrong = [json.dumps({**result.to_dict(), key: json.loads(value)}).encode() for key, value in values("refused")]
     assert refused(*(partial(read_report, text, "it") for text in (*wrong, *NO_RESULTS))) == snapshot
     Path("r.json").write_bytes(wrong[0])
     status, out, err = run("report", "r.json", "--output", "r.md")
     assert (status, out, "r.json is not a result" in err, "Traceback" in err) == (2, "", True, False)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("bounds", [-1e300, 1e300]), ("means", [None, None, None]),
-        ("low", [0, None, 1]), ("pulls_per_arm", [2**62, 2**62, 2**62]), ("history", [[0, None, 1]]),
-        ("labels", ["new", "", ""]),
-        ("history", [[2**62, 1e18, 1e-300]]), ("delta", 1e-300), ("epsilon", 1e308), ("achieved_delta", 0), ("seed", 10**40),
-        ("forecast", 1e300), ("reason", ""), ("seconds", -1e300), ("epsilon_certified", 1e-320),
-    ],
-)  # fmt: skip
-def test_odd_numbers_make_a_page(result: Result, key: str, value: Any) -> None:
-    report = read_report(json.dumps({**result.to_dict(), "certified": False, key: value}))
+@pytest.mark.parametrize(("key", "value"), values("odd"))
+def test_odd_numbers_make_a_page(result: Result, key: str, value: str) -> None:
+    report = read_report(json.dumps({**result.to_dict(), "certified": False, key: json.loads(value)}))
     Page(to_html(report))
     to_markdown(report)
     assert read_report(to_json(report)).result.best == "new"
@@ -329,30 +315,20 @@ def test_a_command_writes_a_page(command: str, run: Run) -> None:
     assert (status, "ends in .html, .md or .json" in err) == (2, True)
 
 
-def test_a_page_for_people(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/s.db"
-    items = [f"question {k}" for k in range(500)]
-    cost = {"good": 0.02, "bad": 0.01}
-    study = surest.open_study(
-        storage, "mine", ["good", "bad"], items=items, cost=cost, cost_unit="$", note="Which one?"
-    )
+def test_a_page_for_people(snapshot: SnapshotAssertion) -> None:
+    how = {"cost": {"good": 0.02, "bad": 0.01}, "cost_unit": "$", "note": "Which one?"}
+    study = surest.open_study("memory:", "mine", ["good", "bad"], items=[f"question {k}" for k in range(500)], **how)
     study.fail(study.ask()[0].id, "no memory")
     answered(study, lambda ticket: float(ticket.label == "good"))
     report = report_of_study(study)
-    said = dict(facts(report))
-    assert (said["study"], said["question"]) == ("mine", "Best arm, of 2 arms on 500 items")
-    assert said["purpose"] == "Which one?"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", said["date"])
-    assert said["duration"].endswith(" s")
-    assert said["spent"].startswith(f"{report.result.evaluations} evaluations (1.4%), $")
-    assert said["without stopping early"] == "1,000 evaluations, about $15.00"
-    page = to_html(report)
+    said, page = facts(report), to_html(report)
+    assert steady("\n".join(map(": ".join, said))) == snapshot
+    assert facts(read_report(to_json(report))) == said
     assert "1 failed" in page
     bare = re.sub("<details>.*?</details>", "", page, flags=re.DOTALL)
     assert not re.search("nats|lease", bare)
     assert all(len(command) <= LONG for command in Page(bare).texts("pre"))
     assert any(command.count("--item=") == 500 for command in Page(page).texts("pre"))
-    assert dict(facts(read_report(to_json(report)))) == said
 
 
 # --- notebooks ------------------------------------------------------------------------------------------------------------
