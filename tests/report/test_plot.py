@@ -65,8 +65,8 @@ def test_axes_go_in_and_come_out(result: Result) -> None:
 def test_evidence_ends_at_the_decision(result: Result) -> None:
     ax = result.plot("evidence")
     line, threshold = ax.lines
-    assert (threshold.get_ydata()[0], line.get_xdata()[-1]) == (1, result.pulls)
-    assert line.get_ydata()[-1] >= 1
+    assert (threshold.get_ydata()[0], line.get_xdata()[-1]) == (100, result.pulls)
+    assert line.get_ydata()[-1] >= 100
     assert min(line.get_ydata()) >= 0
 
 

@@ -80,14 +80,12 @@ class Curve:
     """Evidence over pulls, as a share of what a decision needs."""
 
     points: list[tuple[float, float]]
+    """Pulls, and the share in percent; certainty is infinite evidence, and is drawn at the upper end."""
+    high: float
+    """The upper end."""
     words: list[str]
 
     left, right, top, bottom = 40.0, 352.0, 8.0, 168.0
-
-    @property
-    def high(self) -> float:
-        """The share at the upper end; certainty is infinite evidence, and is drawn there."""
-        return 1.15 * max([1.0, *(share for _, share in self.points if math.isfinite(share))])
 
     @cached_property
     def across(self) -> "Axis":
@@ -97,12 +95,7 @@ class Curve:
     @cached_property
     def up(self) -> "Axis":
         """Percent of the evidence that a decision needs, upwards."""
-        return Axis([0.0, 100 * self.high], self.bottom, self.top)
-
-    @property
-    def placed(self) -> list[tuple[float, float]]:
-        """The coordinates of the points."""
-        return [(self.across.place(x), self.up.place(100 * min(share, self.high))) for x, share in self.points]
+        return Axis([0.0, self.high], self.bottom, self.top)
 
 
 @dataclass(frozen=True)
@@ -114,11 +107,6 @@ class HeatMap:
     """Of each row's player against each column's."""
     chosen: set[str]
     words: tuple[str, ...] = ()
-
-    @property
-    def side(self) -> float:
-        """How wide a square is."""
-        return min(40.0, (ArmPicture.right - ArmPicture.left) / len(self.labels))
 
 
 class Picture(NamedTuple):
@@ -186,8 +174,10 @@ def evidence(result: Result, most: int) -> Picture:
     """The weakest evidence for the leader over time, as a share of what a decision needs."""
     drawn = None
     if result.history and math.isfinite(result.history[-1].threshold):
-        points = [(float(point.pulls), share_of(point)) for point in result.history]
-        drawn = Curve(points, [f"{evaluated(result)}; upwards the share of the evidence needed"])
+        shares = [100 * share_of(point) for point in result.history]
+        high = 1.15 * max([100.0, *filter(math.isfinite, shares)])
+        points = [(float(point.pulls), min(share, high)) for point, share in zip(result.history, shares, strict=True)]
+        drawn = Curve(points, high, [f"{evaluated(result)}; upwards the share of the evidence needed"])
     return Picture("Evidence over time", evidence_text(result), drawn)
 
 

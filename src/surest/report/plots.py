@@ -146,15 +146,14 @@ def _draw_curve(ax: "Axes", drawn: Curve) -> None:
     """The weakest evidence for the leader, against what a decision needs."""
     pulls, shares = zip(*drawn.points, strict=True)
     marker = "o" if len(pulls) < 25 else None
-    shown = [min(share, drawn.high) for share in shares]
-    ax.plot(pulls, shown, color=OTHER, linewidth=1.8, marker=marker, markersize=4, clip_on=False)
-    ax.axhline(1.0, color=LEADER, linewidth=1.2, linestyle="--")
+    ax.plot(pulls, shares, color=OTHER, linewidth=1.8, marker=marker, markersize=4, clip_on=False)
+    ax.axhline(100.0, color=LEADER, linewidth=1.2, linestyle="--")
     beside: Any = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "small", "va": "bottom"}
-    ax.annotate("needed to decide", (0.005, 1.0), xycoords=("axes fraction", "data"), color=LEADER, **beside)
+    ax.annotate("needed to decide", (0.005, 100.0), xycoords=("axes fraction", "data"), color=LEADER, **beside)
     ax.set_ylim(0, 1.1 * drawn.high)
     ax.set_xlim(0, max(*pulls, 1))
     ax.xaxis.set_major_formatter(tick_text)
-    ax.yaxis.set_major_formatter("{x:.0%}")
+    ax.yaxis.set_major_formatter("{x:.0f} %")
 
 
 def _draw_costs(ax: "Axes", result: Result) -> None:
