@@ -135,7 +135,7 @@ def intervals(result: Result, most: int) -> Picture | None:
         shown.append(arm := arms.rows[i])
         said = f"{arms.number(arm.mean)}, {arms.interval(arm.low, arm.high)}".removesuffix(", –")
         rows.append(_row(result, i, said, arm.low, arm.high, arm.mean))
-    if result.duels is not None or all(row.mean is None for row in rows):
+    if all(row.mean is None for row in rows):
         return None
     # A line at the bar, or at the mean of the one arm that is chosen.
     line = bar if bar is not None else arms.rows[result.indices[0]].mean if len(result.indices) == 1 else math.nan
@@ -197,8 +197,9 @@ PICTURES: dict[str, Callable[[Result, int], Picture | None]] = {
 
 def pictures_of(result: Result, most: int = MOST, *, live: bool = False) -> list[Picture]:
     """The pictures of a result, the support of its verdict first; with `live`, also those that are still empty."""
-    first = ("leads", "intervals") if result.certified else ("intervals", "leads")
-    kinds = ["duels", *first, *(["evidence"] if result.history or live else []), "pulls"]
+    first = ["leads", "intervals"] if result.certified else ["intervals", "leads"]
+    kinds = ["duels"] if result.duels is not None else first
+    kinds += [*(["evidence"] if result.history or live else []), "pulls"]
     return [picture for kind in kinds if (picture := PICTURES[kind](result, most)) is not None]
 
 

@@ -38,11 +38,9 @@ def draw(kind: PictureKind | None, result: Result, ax: "Axes | None" = None) -> 
     """Draw one picture on `ax`, or on a new figure; by default the first that a page has."""
     if kind not in (None, *get_args(PictureKind)):
         raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(PictureKind))}")
-    picture = pictures_of(result, MOST)[0] if kind is None else None
-    if kind in PICTURES:
-        picture = PICTURES[kind](result, MOST)
-    there = {"costs": result.problem.prices is not None, "evidence": bool(result.history), "intervals": True}
-    if kind is not None and not there.get(kind, picture is not None):
+    picture = None if kind == "costs" else PICTURES[kind](result, MOST) if kind else pictures_of(result, MOST)[0]
+    lacking = {"costs": result.problem.prices is None, "evidence": not result.history}
+    if kind in LACKING and lacking.get(kind, picture is None):
         raise UsageError(LACKING[kind])
     if ax is None:
         ax = _pyplot().subplots(figsize=(6.4, _height(picture)), layout="constrained")[1]
