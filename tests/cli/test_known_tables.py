@@ -109,10 +109,9 @@ def test_gaps_leave_what_is_known() -> None:
     result = surest.evaluate(frame)
     np.testing.assert_allclose(result.means, frame.mean())
     assert result.listed is not None
-    gaps = result.listed.gaps
-    assert gaps is not None
-    assert gaps.complete is not None
-    assert (gaps.missing, gaps.complete.best) == (35, frame.dropna().mean().idxmax())
+    listed = result.listed
+    assert listed.complete is not None
+    assert (listed.missing, listed.complete.best) == (35, frame.dropna().mean().idxmax())
     again = read_report(json.dumps(result.to_dict())).result
     assert str(again).split("\n\n")[0] == str(result).split("\n\n")[0].rpartition("\n")[0], "but what to evaluate next"
 
@@ -127,7 +126,7 @@ def test_what_gaps_cannot_change_is_right_however_they_are_filled(question: dict
         asked = problem_of(["0", "1", "2"], items=4, **question)
         counted = surest.evaluate(dict(zip("012", values, strict=True)), seed=1, **question)
         assert counted.listed is not None
-        assert counted.listed.gaps is not None
+        assert counted.listed.missing is not None
         sure = counted.exact and "missing" in counted.reason
         decided += sure
         holes = np.argwhere(np.isnan(values))
@@ -140,7 +139,7 @@ def test_what_gaps_cannot_change_is_right_however_they_are_filled(question: dict
                 apart = truth.means[int(lead.arm)] - truth.means[int(lead.over)]
                 assert lead.low - 1e-9 <= apart <= lead.high + 1e-9
             if question.keys() <= {"top"}:
-                assert not set(counted.listed.gaps.out) & set(truth.contender_indices or ())
+                assert not set(counted.listed.out) & set(truth.contender_indices or ())
                 assert not sure or set(counted.indices) <= set(truth.contender_indices or ())
             elif sure:
                 assert counted.verdicts == truth.verdicts

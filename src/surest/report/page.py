@@ -104,7 +104,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     asked = f"{question(result.problem)}, of {counted(len(result.labels), 'arm')}{on}"
     lasted = result.seconds if report.began is None or report.made is None else report.made - report.began
     spent = f"{count(result.evaluations or result.pulls)} {evaluated(result)}"
-    searched = result.listed is not None and not result.listed.known and result.listed.gaps is None
+    searched = result.listed is not None and not result.listed.known and result.listed.missing is None
     whole = f"{count(result.cells)} evaluations" if searched else ""
     if searched:
         spent += f" ({result.evaluations / max(result.cells, 1):.1%})"

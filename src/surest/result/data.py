@@ -44,17 +44,6 @@ class Estimate(NamedTuple):
     """Evaluations after the verdict; 0 if all scores were known."""
 
 
-class Gaps(NamedTuple):
-    """What a table with missing scores says beyond the items that count."""
-
-    missing: int
-    """The number of missing scores."""
-    out: tuple[int, ...]
-    """The arms that cannot be right, whatever the missing scores are."""
-    complete: "Result | None"
-    """The exact answer on the items without a gap, if there are any."""
-
-
 @dataclass(frozen=True, eq=False)
 class Listed:
     """A list of items, and the cells that were evaluated: arms on items, by position, with their values."""
@@ -76,8 +65,12 @@ class Listed:
     """Whether that search would have ended with a wrong answer."""
     beside: "Result | None" = None
     """Of a table: the answer for the other target, these items or further ones."""
-    gaps: Gaps | None = None
-    """Of a table with gaps: what it says beyond the items that count."""
+    missing: int | None = None
+    """Of a table with gaps: the number of missing scores …"""
+    out: tuple[int, ...] = ()
+    """… the arms that cannot be right, whatever these are …"""
+    complete: "Result | None" = None
+    """… and the exact answer on the items without a gap, if there are any."""
 
     @property
     def cells(self) -> Iterator[tuple[int, int, float]]:

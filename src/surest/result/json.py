@@ -11,7 +11,7 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
-from surest.result.data import Estimate, Gaps, Listed, Result
+from surest.result.data import Estimate, Listed, Result
 from surest.result.duels import Duels
 from surest.result.leads import Lead
 from surest.result.questions import WORDS, verdict_words
@@ -194,10 +194,10 @@ def _in_other_form(result: Result) -> dict[str, Any]:
 
 def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
     """What the JSON of a result on a list of items has beside."""
-    gaps = listed.gaps and {
-        "missing": listed.gaps.missing,
-        "out": [str(result.labels[arm]) for arm in listed.gaps.out],
-        "complete": _in_short(listed.gaps.complete),
+    gaps = {
+        "missing": listed.missing,
+        "out": [str(result.labels[arm]) for arm in listed.out],
+        "complete": _in_short(listed.complete),
     }
     return {
         "exact": result.exact,
@@ -210,7 +210,7 @@ def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
         "needed_cost": listed.needed_cost,
         "needed_wrong": listed.misled or None,
         "population" if result.problem.target == "items" else "on_items": _in_short(listed.beside),
-        "gaps": gaps,
+        "gaps": None if listed.missing is None else gaps,
     }
 
 
@@ -337,7 +337,10 @@ def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
 
 def _listed(result: Result, data: Document) -> Listed:
     """What the result of a table has beside."""
-    gaps = data.gaps
+    gaps, more = data.gaps, dict[str, Any]()
+    if gaps is not None:
+        complete = _claimed(result, data, gaps.complete, "items")
+        more = {"missing": gaps.missing, "out": _places(data, gaps.out), "complete": complete}
     return Listed(
         range(data.items),
         data.items_used,
@@ -347,9 +350,7 @@ def _listed(result: Result, data: Document) -> Listed:
         misled=data.needed_wrong,
         needed_cost=data.needed_cost,
         beside=_claimed(result, data, data.on_items or data.population, "items" if data.on_items else "population"),
-        gaps=None
-        if gaps is None
-        else Gaps(gaps.missing, _places(data, gaps.out), _claimed(result, data, gaps.complete, "items")),
+        **more,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from surest.core.problem import Problem
 from surest.core.protocol import FloatArray
 from surest.kernels.constants import TOLERANCE_ON_LISTS
-from surest.result.data import Gaps, Listed, Result
+from surest.result.data import Listed, Result
 from surest.result.leads import base_of
 from surest.result.words import KNOWN
 
@@ -167,9 +167,9 @@ def with_gaps(found: Result, values: FloatArray) -> Result:
             smaller, [item for item, all_ in zip(listed.items, whole.tolist(), strict=True) if all_], values[:, whole]
         )
     out = set(range(len(means))) - set(sure.possible) if problem.target == "items" else set()
-    gaps = Gaps(int((~there).sum()), tuple(sorted(out)), part)
     arms, places = np.nonzero(there)
-    listed = replace(listed, arms=arms, places=places, values=values[there], gaps=gaps)
+    gaps: dict[str, Any] = {"missing": int((~there).sum()), "out": tuple(sorted(out)), "complete": part}
+    listed = replace(listed, arms=arms, places=places, values=values[there], **gaps)
     found = replace(found, listed=listed, means=means, pulls=int(there.sum()), pulls_per_arm=there.sum(axis=1))
     return found if problem.target == "population" else _narrowed(found, sure, low, high)
 

@@ -70,19 +70,15 @@ def after_verdict(result: "Result") -> list[str]:
 
 def _gaps(result: "Result", listed: "Listed") -> list[str]:
     """What a table with gaps says in addition to its verdict."""
-    gaps = listed.gaps
-    if gaps is None:
-        return []
-    said, items = [], len(listed.items)
-    if gaps.out and not result.certified:
-        who = names([result.labels[arm] for arm in gaps.out])
-        asked = result.problem.question
+    said, asked = list[str](), result.problem.question
+    if listed.out and not result.certified and asked.ranks:
+        who = names([result.labels[arm] for arm in listed.out])
         right = "the best" if asked.best else f"among the {asked.top} best"
-        said.append(f"Whatever the missing scores are, {who} cannot be {right}." if asked.ranks else "")
-    if gaps.complete is not None and gaps.complete.listed is not None:
-        whole = len(gaps.complete.listed.items)
-        have = f"{whole:,} of the {items:,} items {'has' if whole == 1 else 'have'} every score"
-        said.append(f"{have}. {_verdict(gaps.complete)}")
+        said.append(f"Whatever the missing scores are, {who} cannot be {right}.")
+    if listed.complete is not None and listed.complete.listed is not None:
+        whole = len(listed.complete.listed.items)
+        have = f"{whole:,} of the {len(listed.items):,} items {'has' if whole == 1 else 'have'} every score"
+        said.append(f"{have}. {_verdict(listed.complete)}")
     return said
 
 
@@ -96,7 +92,7 @@ def _verdict(result: "Result") -> str:
     if result.certified:
         return decided(result)
     used = result.pulls if listed is None else listed.items_used
-    if used == 0 and (result.pulls == 0 or listed is None or listed.gaps is None):
+    if used == 0 and (result.pulls == 0 or listed is None or listed.missing is None):
         left = f"No {'pull' if listed is None else 'item'} has been counted yet."
     else:
         left = undecided(result, leader=best or used > 0)
@@ -123,8 +119,8 @@ def cost(result: "Result") -> str:
             each += f", assuming that two arms never differ by more than {result.problem.spread:g}"
         if result.listed.known:
             return _needed(result, result.listed.needed, result.listed.misled)
-        if result.listed.gaps is not None:
-            return _missing(result, result.listed.gaps.missing, f"{used:,} of {items:,} items")
+        if result.listed.missing is not None:
+            return _missing(result, result.listed.missing, f"{used:,} of {items:,} items")
         return (
             f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}"
             f"{spent_words(result)}, on {used:,} of {items:,} items{seconds}."
