@@ -63,9 +63,14 @@ class Screen:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether a signal asked for the end."""
+        return self.stopped_by is not None
+
     def __call__(self, running: Running[Answer]) -> None:
         """Look, if it is time."""
-        if self.stopped_by is not None:
+        if self.stopping:
             self._say_that_it_waits()
             raise Stop("interrupted")
         if self.looks is not None:

@@ -132,8 +132,10 @@ class Desk:
         ) from error
 
     def look(self) -> None:
-        """Let the hook look at the run. It may raise `Stop`."""
-        if self._on_request is None or (self.lasting and time.monotonic() - self._looked < LOOK):
+        """Let the hook look at the run. It may raise `Stop`; one that is `stopping` is not kept waiting."""
+        if self._on_request is None or (
+            self.lasting and time.monotonic() - self._looked < LOOK and not getattr(self._on_request, "stopping", False)
+        ):
             return
         if self.lasting or not self.book.finished:
             self._on_request(self.book.running)

@@ -44,6 +44,11 @@ class Watch(ExitStack):
         for hook in self.hooks:
             hook(running)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the next look ends the search, as Ctrl-C asked."""
+        return self.interrupted or any(getattr(hook, "stopping", False) for hook in self.hooks)
+
     def interrupt(self) -> None:
         """End the search at the next look."""
         self.interrupted = True

@@ -55,7 +55,7 @@ def gone(worker: str) -> bool:
 def _began(pid: int) -> str:
     """When a process began, in ticks since the machine did."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="latin-1").rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
     except OSError:
         return UNKNOWN
     return "ended" if fields[0] in "ZX" else fields[19]  # what has ended may still wait to be taken note of
