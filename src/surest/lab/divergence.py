@@ -84,15 +84,15 @@ def k_inf_above(
     """
     level = np.asarray(x, float)
     d = values - level[..., None]
-    lead = -(probabilities * d).sum(-1)  # x − E X
+    lead = -_mean(probabilities, d)  # x − E X
     inside = (lead > 0) & (level < 1)
     cap = 1 / np.maximum(1 - level, TINY)
     at_cap = inside & _pays_to_go_on(d, probabilities, values.max(-1), cap)
-    start = lead / np.maximum((probabilities * d**2).sum(-1), TINY) if guess is None else guess
+    start = lead / np.maximum(_mean(probabilities, d**2), TINY) if guess is None else guess
     slope = np.where(at_cap, cap, _dual(d, probabilities, inside & ~at_cap, cap, start))
     z = np.maximum(-slope[..., None] * d, TINY - 1)
-    value = np.maximum((probabilities * np.log1p(z)).sum(-1), 0.0)
-    spread = (probabilities * (1 / (1 + z) - 1) ** 2).sum(-1)  # E w² − 1 for w = 1/(1 − λ(X − x)), since E w = 1
+    value = np.maximum(_mean(probabilities, np.log1p(z)), 0.0)
+    spread = _mean(probabilities, (1 / (1 + z) - 1) ** 2)  # E w² − 1 for w = 1/(1 − λ(X − x)), since E w = 1
     with np.errstate(all="ignore"):
         curvature = slope**2 * np.where(at_cap, 1.0, (1 + spread) / spread)
     certain = (level >= 1) & (lead > 0)
@@ -114,10 +114,15 @@ def k_inf_below(
     return k_inf_above(1 - values, probabilities, 1 - np.asarray(x, float), guess)
 
 
+def _mean(probabilities: FloatArray, values: FloatArray) -> FloatArray:
+    """The expectation under each law; sums of a few atoms are slow in NumPy."""
+    return np.asarray(np.einsum("...m,...m->...", probabilities, values))
+
+
 def _pays_to_go_on(d: FloatArray, probabilities: FloatArray, top: FloatArray, cap: FloatArray) -> BoolArray:
     """Whether the dual still rises at the end of its range: then mass goes to 1, where the law has none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        falls = (probabilities * d / (1 - cap[..., None] * d)).sum(-1)
+        falls = _mean(probabilities, d / (1 - cap[..., None] * d))
     return np.asarray((top < 1) & (falls <= 0))
 
 
@@ -134,7 +139,7 @@ def _dual(
     for _ in range(STEPS):
         with np.errstate(all="ignore"):
             w = 1 / (1 - slope[..., None] * d)
-            h, dh = (probabilities * d * w).sum(-1), (probabilities * (d * w) ** 2).sum(-1)
+            h, dh = _mean(probabilities, d * w), _mean(probabilities, (d * w) ** 2)
             low, high = np.where(h < 0, slope, low), np.where(h < 0, high, slope)
             a, b = 1 - slope * top, 1 + slope * bottom
             moved = slope - h * a * b / (dh * a * b + h * (bottom * a - top * b))
