@@ -115,8 +115,14 @@ def k_inf_below(
 
 
 def _mean(probabilities: FloatArray, values: FloatArray) -> FloatArray:
-    """The expectation under each law; sums of a few atoms are slow in NumPy."""
-    return np.asarray(np.einsum("...m,...m->...", probabilities, values))
+    """The expectation under each law. NumPy is slow at many sums of a few terms, so these are added one by one."""
+    terms = probabilities * values
+    if terms.shape[-1] >= 8:
+        return np.asarray(terms.sum(-1))
+    total = terms[..., 0]
+    for k in range(1, terms.shape[-1]):
+        total = total + terms[..., k]
+    return total
 
 
 def _pays_to_go_on(d: FloatArray, probabilities: FloatArray, top: FloatArray, cap: FloatArray) -> BoolArray:
