@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
-from calling import refused
 from one_pair import above, below
 from surest import identify
 from surest.algorithms import lookup
@@ -79,15 +77,10 @@ def test_a_value_column_makes_it_a_file_of_rewards() -> None:
     assert named_pair(["arm", "value", "clicks", "impressions"], None, "this") is None
 
 
-def test_totals_can_only_grow(snapshot: SnapshotAssertion) -> None:
+def test_totals_may_grow() -> None:
     before = totals_of({"a": (10, 100), "b": (5, 100)})
     after = totals_of({"b": (6, 101), "a": (10, 101)}).since(before, "file")
     assert (after.labels, after.successes.tolist(), after.trials.tolist()) == (("a", "b"), [10, 6], [101, 101])
-    other: list[dict[str, tuple[int, int]]] = [
-        {"a": (9, 100), "b": (5, 100)}, {"a": (11, 100), "b": (5, 100)}, {"a": (10, 100)},
-        {"a": (10, 100), "b": (5, 100), "c": (0, 0)}, {"a": (3, 2)},
-    ]  # fmt: skip
-    assert refused(*(lambda now=now: totals_of(now).since(before, "file") for now in other)) == snapshot
 
 
 def test_the_evidence_is_the_infimum_over_all_levels() -> None:

@@ -18,7 +18,6 @@ from syrupy.assertion import SnapshotAssertion
 import surest
 from asking import answered
 from calling import refused
-from surest.algorithms import start
 from surest.errors import EvaluationError, UsageError
 from surest.result.data import Result
 from surest.result.json import from_json
@@ -250,33 +249,3 @@ def test_the_borda_winner_in_one_line() -> None:
     assert borda.best == "a"
     assert borda.certified
     assert surest.duel(NAMES, judge, seed=1).best == "d"
-
-
-RECORDS = (
-    "score\na,b,2",
-    "score\na,b,x",
-    "score\na,a,1",
-    "points\na,b,1",
-    "winner\na,b,c",
-    "score\na,b,nan",
-    "score\n",
-)
-MISTAKES = {
-    **{f"a record: {text}": lambda text=text: recorded("games.csv", f"first,second,{text}\n") for text in RECORDS},
-    "a file without games": lambda: recorded("games.pgn", "no games\n"),
-    "rows that are sorted": lambda: surest.duel(SORTED),
-    "a score out of bounds": lambda: surest.duel(NAMES, lambda *_: 7),
-    "bounds": lambda: surest.duel(NAMES, judge_of(1), bounds=(0, 2)),
-    "all of them": lambda: surest.duel(NAMES, judge_of(1), top=4),
-    "the best, and a ranking": lambda: surest.duel(NAMES, judge_of(1), rank=True, top=2),
-    "a session of both": lambda: surest.Session(NAMES, algorithm="duels", rank=True, top=2),
-    "one player": lambda: surest.duel(["a"], judge_of(1)),
-    "a player twice": lambda: surest.duel(["a", "a"], judge_of(1)),
-    "players that do not fit": lambda: next(start("duels", 5, 0.05, players=["a", "b"])),
-    "another door": lambda: surest.identify({"a": float, "b": float}, algorithm="duels"),
-}
-
-
-@pytest.mark.usefixtures("run")
-def test_mistakes_are_named(snapshot: SnapshotAssertion) -> None:
-    assert refused(*MISTAKES.values()) == snapshot
