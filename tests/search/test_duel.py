@@ -4,20 +4,18 @@ import asyncio
 import itertools
 import json
 import random
-import re
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 import surest
 from asking import answered
-from calling import refused
+from calling import steady
+from search.pages import same_as_page
 from surest.errors import EvaluationError, UsageError
 from surest.result.data import Result
 from surest.result.json import from_json
@@ -39,14 +37,9 @@ def rps(first: str, second: str) -> str:
     return first if beats[first] == second else second
 
 
-STRONG = {"a": 27.0, "b": 9.0, "c": 3.0, "d": 1.0}
-ALIKE = {"a": 0.6, "b": 0.6, "c": 0.1, "d": 0.02}
-ROCK = ["rock", "paper", "scissors"]
-TIE = lambda *_: 0.5  # noqa: E731
-GAMES = "first,second,score\n" + "a,b,1\nb,a,0\na,c,1\nc,b,0.5\n" * 40
-PGN = '[Event "x"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n1. e4 e5 {}\n\n'
-PLAYED = [("A", "B", "1-0"), ("B", "A", "0-1"), ("A", "B", "1/2-1/2")] * 30 + [("A", "B", "*")]
-SORTED = [("a", "b", 1.0)] * 60 + [("a", "b", 0.0)] * 20
+def naming(judge: Callable[..., bool], form: str) -> Callable[[str, str], str]:
+    """A judge that says who wins."""
+    return lambda first, second: form.format(first if judge(first, second) else second)
 
 
 def recorded(name: str, text: str) -> Result:
@@ -55,74 +48,56 @@ def recorded(name: str, text: str) -> Result:
     return surest.duel(Path(name))
 
 
+ROCK = ["rock", "paper", "scissors"]
+
+
 def cycle(**asked: Any) -> Result:
     """Rock, paper, scissors, of which one in ten is decided by who is first."""
     rng = random.Random(1)
     return surest.duel(ROCK, lambda a, b: rps(a, b) if rng.random() < 0.9 else a, seed=1, rank=True, **asked)
 
 
-CASES: dict[str, Callable[[], Result]] = {
-    "the winner": lambda: surest.duel(NAMES, judge_of(1), seed=1),
-    "the winner, named by the judge": lambda: surest.duel(NAMES, naming(judge_of(1), "{}"), seed=1),
-    "the winner, named with a line break": lambda: surest.duel(NAMES, naming(judge_of(1), " {}\n"), seed=1),
-    "no winner": lambda: surest.duel(ROCK, rps, seed=0),
-    "strictly": lambda: surest.duel(NAMES, judge_of(2), seed=1, strict=True),
-    "a tie, up to epsilon": lambda: surest.duel(["x", "y"], TIE, seed=1, epsilon=0.1),
-    "a tie, and no more budget": lambda: surest.duel(["x", "y"], TIE, seed=1, budget=500),
-    "the two best": lambda: surest.duel(list(ALIKE), judge_of(4, ALIKE), seed=1, top=2),
-    "a ranking": lambda: surest.duel(list(STRONG), judge_of(4, STRONG), seed=1, rank=True),
-    "a ranking, too early": lambda: surest.duel(list(STRONG), judge_of(4, STRONG), seed=1, rank=True, budget=60),
-    "a cycle, ranked": cycle,
-    # What is told up to ε does not say that nobody beats all others.
-    "a cycle, ranked up to epsilon": lambda: cycle(epsilon=0.05),
-    "a file": lambda: recorded("games.csv", GAMES),
-    "a few rows": lambda: surest.duel([("a", "b", "a"), ("b", "a", "a"), ("a", "b", "tie")]),
-    # Nobody knows whether a won because it was first.
-    "rows in which one is always first": lambda: surest.duel([("a", "b", 1)] * 9),
-    # a beats c, but they never met; b is out by c alone.
-    "a pair without rows": lambda: surest.duel([("a", "b", 1)] * 3 + [("a", "c", 1)] * 40 + [("c", "b", 1)] * 40),
-    "rows in an order that is no accident, shuffled": lambda: surest.duel(SORTED, shuffle=1),
-    "games of chess": lambda: recorded("games.pgn", "".join(PGN.format(w, b, r, r) for w, b, r in PLAYED)),
-    "rows that share an item": lambda: recorded("g.csv", "first,second,item,score\na,b,q,1\na,c,q,1\na,b,r,1\n"),
+PLAYED = [("A", "B", "1-0"), ("B", "A", "0-1"), ("A", "B", "1/2-1/2")] * 30 + [("A", "B", "*")]
+CASES: dict[str, Any] = {
+    **{"surest": surest, "judge_of": judge_of, "naming": naming, "recorded": recorded, "cycle": cycle, "rps": rps},
+    **{"NAMES": NAMES, "ROCK": ROCK, "TIE": lambda *_: 0.5},
+    "STRONG": {"a": 27.0, "b": 9.0, "c": 3.0, "d": 1.0},
+    "ALIKE": {"a": 0.6, "b": 0.6, "c": 0.1, "d": 0.02},
+    "GAMES": "first,second,score\n" + "a,b,1\nb,a,0\na,c,1\nc,b,0.5\n" * 40,
+    "CHESS": "".join(f'[White "{w}"]\n[Black "{b}"]\n[Result "{r}"]\n\n1. e4 e5 {r}\n\n' for w, b, r in PLAYED),
+    "SORTED": [("a", "b", 1.0)] * 60 + [("a", "b", 0.0)] * 20,
 }
-
-
-def naming(judge: Callable[..., bool], form: str) -> Callable[[str, str], str]:
-    """A judge that says who wins."""
-    return lambda first, second: form.format(first if judge(first, second) else second)
+"""What the page of cases may use."""
 
 
 @pytest.mark.usefixtures("run")
-@pytest.mark.parametrize("name", CASES)
-def test_what_is_found(name: str, snapshot: SnapshotAssertion) -> None:
-    result = CASES[name]()
-    table = result.duels
-    assert (table.score + table.score.T == table.games).all()
-    assert result.pulls == table.games.sum() // 2
-    assert result.pulls_per_arm.tolist() == table.games.sum(axis=1).tolist()
-    text = re.sub(r"[\d.]+ s\b", "… s", str(result))
-    assert f"{result.chosen}, certified {result.certified}, contenders {result.contenders}\n{text}" == snapshot
+def test_what_is_found(request: pytest.FixtureRequest) -> None:
+    def said(call: str) -> str:
+        result = eval(call, CASES.copy())
+        table = result.duels
+        assert (table.score + table.score.T == table.games).all()
+        assert result.pulls == table.games.sum() // 2
+        assert result.pulls_per_arm.tolist() == table.games.sum(axis=1).tolist()
+        return f"{result.chosen}, certified {result.certified}, contenders {result.contenders}\n{steady(str(result))}\n"
+
+    same_as_page(Path(__file__).with_name("duels.txt"), said, request)
 
 
 @pytest.mark.parametrize("bad", [None, float("nan"), "I cannot say", OSError("refused")])
 def test_a_judge_that_fails_is_retried_then_counted_or_the_end(bad) -> None:
-    def answer(value):
-        if isinstance(value, Exception):
-            raise value
-        return value
+    judge, calls = judge_of(1), itertools.count(1)
 
-    judge, calls = judge_of(1), Counter()
+    def fails(*_):
+        if isinstance(bad, Exception):
+            raise bad
+        return bad
 
-    def sometimes(a, b):
-        calls["all"] += 1
-        return answer(bad) if calls["all"] % 5 == 0 else judge(a, b)
-
-    result = surest.duel(NAMES, sometimes, seed=1)
+    result = surest.duel(NAMES, lambda a, b: fails() if next(calls) % 5 == 0 else judge(a, b), seed=1)
     assert result.best == "a"
     assert sum(of["failed"] for of in result.health.values()) >= 5
     with pytest.raises(EvaluationError):
-        surest.duel(NAMES, lambda *_: answer(bad), retries=1)
-    counted = surest.duel(NAMES, lambda *_: answer(bad), retries=0, on_failure=0.5, budget=20)
+        surest.duel(NAMES, fails, retries=1)
+    counted = surest.duel(NAMES, fails, retries=0, on_failure=0.5, budget=20)
     assert counted.duels.score.sum() * 2 == counted.duels.games.sum()
 
 
@@ -139,24 +114,17 @@ def test_items_are_drawn_anew_for_each_duel() -> None:
     assert set(seen) == {0, 1, 2}
 
 
-def side_biased(rng: random.Random):
-    return lambda first, second: rng.random() < 0.75
-
-
-def wrong_names(runs: int, **settings) -> int:
-    """How often one of two equal players is named by a judge who favours the first side."""
-    return sum(
-        surest.duel(["x", "y"], side_biased(random.Random(i)), seed=i, budget=150, **settings).certified
-        for i in range(runs)
-    )
+def one_sided(seed: int, **settings: Any) -> Result:
+    """Two equal players, and a judge who favours the first side."""
+    rng = random.Random(seed)
+    return surest.duel(["x", "y"], lambda *_: rng.random() < 0.75, seed=seed, **settings)
 
 
 def test_a_coin_for_sides_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert wrong_names(40) <= 7  # 0.05 of 40, and chance
-    biased = surest.duel(["x", "y"], side_biased(random.Random(1)), seed=1, budget=400, batch=50)
+    assert sum(one_sided(seed, budget=150).certified for seed in range(40)) <= 7  # 0.05 of 40, and chance
+    biased = one_sided(1, budget=400, batch=50)
     _mean, low, high = biased.duels.first
-    assert low > 0.5
-    assert low < 0.75 < high
+    assert 0.5 < low < 0.75 < high
     assert "favours a side" in str(biased)
     from surest.algorithms import duels
 
@@ -171,35 +139,33 @@ def test_a_coin_for_sides_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
             self.rows = rows
 
     monkeypatch.setattr(duels._Desk, "request", stuck)
-    assert wrong_names(40) > 30
+    assert sum(one_sided(seed, budget=150).certified for seed in range(40)) > 30
 
 
 def test_threads_async_judges_and_one_at_a_time_agree_on_the_winner() -> None:
     with ThreadPoolExecutor(4) as pool:
-        result = surest.duel(NAMES, judge_of(1), seed=1, executor=pool, in_flight=4)
-    assert result.best == "a"
+        assert surest.duel(NAMES, judge_of(1), seed=1, executor=pool, in_flight=4).best == "a"
 
     async def judge(first, second, item):
         await asyncio.sleep(0)
         return judge_of(item)(first, second)
 
     assert asyncio.run(surest.aduel(NAMES, judge, items=range(500), seed=1, in_flight=5)).best == "a"
-    assert "aduel" in refused(partial(surest.duel, NAMES, judge))
 
 
 def test_a_study_goes_on_where_it_was_and_keeps_players_labels(tmp_path: Path) -> None:
     where = {"storage": f"sqlite:///{tmp_path}/s.db", "name": "votes"}
 
+    left = iter(range(25))
+
     def judge(first, second, item):
         return judge_of(item)(first, second)
 
-    def broken(first, second, item):
-        broken.left -= 1
-        if broken.left < 0:
+    def broken(*given):
+        if next(left, None) is None:
             raise SystemExit
-        return judge(first, second, item)
+        return judge(*given)
 
-    broken.left = 25
     with pytest.raises(SystemExit):
         surest.duel(NAMES, broken, items=range(10_000), seed=3, **where)
     assert surest.open_study(*where.values()).status().told >= 20

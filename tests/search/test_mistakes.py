@@ -7,7 +7,6 @@ import asyncio
 import gzip
 import math
 import random
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 import surest
 from calling import refused
+from search.pages import same_as_page
 from surest.algorithms import start
 from surest.arms.files import read_items
 from surest.arms.finite import finite_arms
@@ -53,7 +53,15 @@ def written(content: str | bytes, name: str = "it.csv") -> Path:
 
 
 NAMES: dict[str, Any] = {
-    **{"surest": surest, "math": math, "random": random, "np": np, "pd": pd, "Session": surest.Session},
+    **{
+        "surest": surest,
+        "asyncio": asyncio,
+        "math": math,
+        "random": random,
+        "np": np,
+        "pd": pd,
+        "Session": surest.Session,
+    },
     **{"open_study": surest.open_study, "arm": arm, "one": one, "Bandit": Bandit, "written": written},
     **{made.__name__: made for made in (check_algorithm, finite_arms, named_pair, parse_source, read_csv, read_items)},
     **{made.__name__: made for made in (read_source, read_table, start, table_of, ticket_seed, totals_of, Scale)},
@@ -77,9 +85,9 @@ NAMES: dict[str, Any] = {
 @pytest.mark.filterwarnings("ignore:coroutine")
 @pytest.mark.usefixtures("run")
 def test_mistakes_are_named_with_what_is_allowed(page: Path, request: pytest.FixtureRequest) -> None:
-    calls = re.findall("^>>> (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    shown = "\n".join(f">>> {call}\n{refused(lambda call=call: eval(call, NAMES.copy()))}" for call in calls)
-    assert shown.count("\n") == 3 * len(calls) - 1, "each in one line"
-    if request.config.option.update_snapshots:
-        page.write_text(shown, encoding="utf-8")
-    assert shown == page.read_text(encoding="utf-8")
+    def said(call: str) -> str:
+        message = refused(lambda: eval(call, NAMES.copy()))
+        assert message.count("\n") == 1, "each in one line"
+        return message
+
+    same_as_page(page, said, request)
