@@ -2,8 +2,7 @@
 
 import math
 
-STEPS = 300
-"""The maximum number of steps of a search or a series; a few dozen are usual."""
+STEPS = 300  # the maximum number of steps of a search or a series; a few dozen are usual
 
 
 def log_beta(a: float, b: float) -> float:

@@ -14,8 +14,7 @@ UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 HARMFUL = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories: control characters, surrogates, line and paragraph separators."""
 MARK = "\ufffd"
-GUESS = 3
-"""A guess may well be off by this factor."""
+GUESS = 3  # a guess may well be off by this factor
 
 
 def visible(label: object, keep: str = "") -> str:

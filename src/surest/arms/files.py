@@ -24,13 +24,11 @@ from surest.errors import SourceError
 
 LONGEST_LINE = 2**20
 """Maximum bytes of a line. A line of a table has a few dozen; anything longer is not a table."""
-CHUNK = 2**18
-"""Bytes read at a time."""
+CHUNK = 2**18  # bytes read at a time
 ROWS = 2**14
 """Rows of a batch: enough to spread the cost of a batch, few enough to stay in the processor's cache."""
 
-Columns = Mapping[str, str]
-"""What this project calls a column, and what a file calls it."""
+Columns = Mapping[str, str]  # what this project calls a column, and what a file calls it
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,7 @@ class Batch:
     """Some consecutive rows: the texts of a file, or the values of a data frame, where a text is no number, whatever it says."""
 
     path: Path | str
-    columns: Mapping[str, Sequence[Any]]
-    """The wanted columns by our names for them: one element per row."""
+    columns: Mapping[str, Sequence[Any]]  # the wanted columns by our names for them: one element per row
     lines: Sequence[int]
     """The number of each row: of its last line in a file, where quoted fields may hold line breaks; from 0 in a data frame."""
     unit: str = "line"
@@ -153,12 +150,9 @@ class Rows:
         self.frame = table if is_frame(table) else None
         self.path: Path | str = "the DataFrame" if self.frame is not None else Path(table)
         self.growing = growing
-        self.unfinished = False
-        """Whether the last line had no end, once all is read."""
-        self.written: list[Any]
-        """The names of all columns, none where a file is empty …"""
-        self.names: list[str]
-        """… and as they are compared."""
+        self.unfinished = False  # whether the last line had no end, once all is read
+        self.written: list[Any]  # the names of all columns, none where a file is empty …
+        self.names: list[str]  # … and as they are compared
         if self.frame is not None:
             self.header, self.written = self.path, list(table.columns)
             self.names = [str(name).strip().lower() for name in self.written]
@@ -356,17 +350,14 @@ def _line_breaks(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-KEYS = ("item", "key", "id")
-"""Fields and columns that name an item, the first that is there."""
+KEYS = ("item", "key", "id")  # fields and columns that name an item, the first that is there
 
 
 class Item(NamedTuple):
     """An item of a list."""
 
-    key: str
-    """What tells it from the others, in logs and tables."""
-    value: Any
-    """What an arm is evaluated on: a text, or what a line of JSON or a row of a table holds."""
+    key: str  # what tells it from the others, in logs and tables
+    value: Any  # what an arm is evaluated on: a text, or what a line of JSON or a row of a table holds
 
 
 def read_items(path: str | Path, key: str | None = None, *, growing: bool = False) -> list[Item]:

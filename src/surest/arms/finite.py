@@ -16,16 +16,12 @@ from surest.errors import SourceError
 from surest.kernels import COMPILED
 from surest.kernels.philox import draw_atoms
 
-EXACT = 2**53
-"""NumPy's binomial stays on whole numbers up to here; larger counts are drawn in parts."""
-CACHED_ATOMS = 64
-"""Pair classes of arms with more atoms are found anew each time: 200 atoms have 20,000."""
+EXACT = 2**53  # NumPy's binomial stays on whole numbers up to here; larger counts are drawn in parts
+CACHED_ATOMS = 64  # pair classes of arms with more atoms are found anew each time: 200 atoms have 20,000
 MANY_ARMS, MANY_ASKED = 500, 3
 """Minimum arms, and minimum arms of a request, for one call of a compiled kernel to answer it."""
-FEW = 16
-"""Maximum draws that are sorted into an arm's values there, one by one."""
-INVERSION = 30.0
-"""Up to this mean NumPy draws binomial numbers by inversion."""
+FEW = 16  # maximum draws that are sorted into an arm's values there, one by one
+INVERSION = 30.0  # up to this mean NumPy draws binomial numbers by inversion
 
 
 @dataclass(frozen=True, eq=False)

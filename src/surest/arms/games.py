@@ -18,8 +18,7 @@ from surest.errors import SourceError
 
 PGN_SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 TAG = re.compile(r'\[(White|Black|Result)\s+"((?:[^"\\]|\\.)*)"\]\s*$')
-Game = tuple[str, str, float]
-"""Who was on the first side, who on the second, the first's score."""
+Game = tuple[str, str, float]  # who was on the first side, who on the second, the first's score
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,8 @@ class Games:
     """Recorded duels, each to be used once, in order."""
 
     players: tuple[str, ...]
-    scores: list[FloatArray]
-    """Of each ordered pair, the first side's scores."""
-    rows: list[list[list[int]]]
-    """Of players a < b, in order: 1 where a was on the first side."""
+    scores: list[FloatArray]  # of each ordered pair, the first side's scores
+    rows: list[list[list[int]]]  # of players a < b, in order: 1 where a was on the first side
     notes: tuple[str, ...] = ()
 
     @property

@@ -14,8 +14,7 @@ from surest.errors import SourceError
 
 FORMS = "example1:N, bernoulli:0.5,0.45,… (0.3x99 stands for 99 times 0.3), lower-bound:GAPS/VARIANCES, or a CSV file (arm,value)"
 
-MOST_ARMS = 10_000_000
-"""Maximum number of arms that fit into memory."""
+MOST_ARMS = 10_000_000  # maximum number of arms that fit into memory
 WHOLE = "0*[1-9][0-9]{0,8}"
 
 

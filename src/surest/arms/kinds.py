@@ -33,8 +33,7 @@ class Simulated:
 
     labels: tuple[Any, ...]
     source: Any
-    resampled: bool = False
-    """Whether it draws, with replacement, from rewards that were recorded."""
+    resampled: bool = False  # whether it draws, with replacement, from rewards that were recorded
 
     def bandit(self, seed: int) -> Any:
         """What answers requests."""

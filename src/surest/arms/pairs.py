@@ -13,8 +13,7 @@ from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
 
 SIDES = ("baseline", "candidate")
-Scores = Mapping[Hashable, float]
-"""An arm's value on each item; NaN where there is none yet."""
+Scores = Mapping[Hashable, float]  # an arm's value on each item; NaN where there is none yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +24,13 @@ class Pair:
     scores: tuple[Scores, Scores]
     items: tuple[Hashable, ...]
     """The list, as far as its items have names. A score on another item does not count."""
-    unnamed: int = 0
-    """How many further items are on the list."""
-    places: tuple[int, ...] = ()
-    """Where each item stood before an order was drawn; empty where none was."""
+    unnamed: int = 0  # how many further items are on the list
+    places: tuple[int, ...] = ()  # where each item stood before an order was drawn; empty where none was
     drawn: bool = False
     """Whether the list stands in a random order that was drawn before anything was evaluated."""
     events: tuple[tuple[str, int, Hashable], ...] = ()
     """What happened to evaluations, such as imputed or retried; its side; its item."""
-    notes: tuple[str, ...] = ()
-    """What is to be said of where the scores come from."""
+    notes: tuple[str, ...] = ()  # what is to be said of where the scores come from
 
     @property
     def values(self) -> FloatArray:

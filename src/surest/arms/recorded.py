@@ -29,12 +29,10 @@ ABOUT_ITEMS = (
     "the column '{}' was not used. If it names what several arms were tried on, this is a list of items, and they are to be "
     "compared item by item"
 )
-MERGED_FROM = 2**14
-"""Rewards from which on equal ones are put together when a law is read."""
+MERGED_FROM = 2**14  # rewards from which on equal ones are put together when a law is read
 UNIT = Scale()
 T = TypeVar("T")
-Key = tuple[str, Any]
-"""Instance and arm. The instance is empty where a file has no such column."""
+Key = tuple[str, Any]  # Instance and arm. The instance is empty where a file has no such column.
 Part = tuple[IntArray, FloatArray, FloatArray]
 """Of some rows: the number of each one's key, its reward, and how often that came."""
 
@@ -45,8 +43,7 @@ class Records:
 
     labels: tuple[Any, ...]
     rewards: list[FloatArray]
-    column: str | None = None
-    """A column that was not read and may name items which several arms were tried on."""
+    column: str | None = None  # a column that was not read and may name items which several arms were tried on
     unfinished: tuple[str, ...] = ()
     """Files whose last line had no end yet. It was left for later: its number may not be whole."""
 

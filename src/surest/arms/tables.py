@@ -17,8 +17,7 @@ from surest.errors import SourceError
 NEEDED = ("arm", "item", "value")
 ARMS = ("arm", "model", "system", "method", "solver", "prompt", "algorithm", "variant")
 """Columns of text that name arms, not items: a table with one is not wide, or it stands the other way round."""
-MOST_CELLS = 2**28
-"""Maximum cells of a table: two gigabytes."""
+MOST_CELLS = 2**28  # maximum cells of a table: two gigabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +26,11 @@ class Table:
 
     labels: tuple[Hashable, ...]
     items: tuple[Hashable, ...]
-    values: FloatArray
-    """One row per arm and one column per item; NaN where there is no value."""
-    notes: tuple[str, ...] = ()
-    """Of logs: what could not be paired, and what was made of it."""
+    values: FloatArray  # one row per arm and one column per item; NaN where there is no value
+    notes: tuple[str, ...] = ()  # of logs: what could not be paired, and what was made of it
     costs: tuple[float, ...] | None = None
     """What an evaluation of each arm costs on average, where that is known …"""
-    cost_unit: str = ""
-    """… and in what."""
+    cost_unit: str = ""  # … and in what
 
     @property
     def complete(self) -> bool:

@@ -57,8 +57,7 @@ class AllTrials(NamedTuple):
     """Answers a request for as many rewards as there are."""
 
     labels: tuple[Any, ...]
-    counts: IntArray
-    """Of each arm: how many rewards a procedure sees as 0, and how many as 1."""
+    counts: IntArray  # of each arm: how many rewards a procedure sees as 0, and how many as 1
 
     def answer(self, request: Pull) -> Atoms:
         """All trials of the arms asked for."""

@@ -19,8 +19,7 @@ from surest import __version__
 from surest.cli.streams import say, silence, standard_output
 from surest.errors import SurestError, UsageError
 
-SIGNALLED = 128
-"""The exit status of what a signal ended is this plus the signal's number."""
+SIGNALLED = 128  # the exit status of what a signal ended is this plus the signal's number
 
 
 class Terminated(KeyboardInterrupt):

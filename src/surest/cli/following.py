@@ -25,10 +25,8 @@ from surest.search.identify import judge_totals
 from surest.search.recorded import Feeding, with_batch
 from surest.search.session import Session
 
-EVERY = 1.0
-"""Seconds between two looks at a file."""
-STEPS = 10
-"""How often between them Ctrl-C is heeded, and the live view moves on."""
+EVERY = 1.0  # seconds between two looks at a file
+STEPS = 10  # how often between them Ctrl-C is heeded, and the live view moves on
 PATIENCE = 3
 """Looks at a file that cannot be read as it should before that is an error: whoever writes it may be in the middle."""
 

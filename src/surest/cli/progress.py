@@ -19,8 +19,7 @@ from surest.errors import Stop, UsageError
 from surest.report.terminal import EVERY, TICKS, View
 from surest.search.watching import Looks, handled_by
 
-EVERY_LINE = 2.0
-"""Minimum number of seconds between two plain lines."""
+EVERY_LINE = 2.0  # minimum number of seconds between two plain lines
 SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 
@@ -47,8 +46,7 @@ class Screen:
             self.live = Live(console=Output(stderr=True), transient=True, refresh_per_second=TICKS)
         every = EVERY_LINE if self.live is None else EVERY
         self.looks = None if quiet else Looks(self.show, every=every, growth=1.0, free=0.0)
-        self.stopped_by: int | None = None
-        """The signal that ended it, if one did."""
+        self.stopped_by: int | None = None  # the signal that ended it, if one did
         self._in_arm = False
         self._under_way = 0
         self._lock = threading.Lock()

@@ -78,8 +78,7 @@ def _module(name: str, source: str) -> ModuleType:
         raise SourceError(f"{source!r}: importing {name} raised {told(error)}") from error
 
 
-SUGGESTED = 5
-"""Arms to evaluate next that are listed, where nothing else is said."""
+SUGGESTED = 5  # arms to evaluate next that are listed, where nothing else is said
 
 
 def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, totals: Totals) -> int:

@@ -31,8 +31,7 @@ from surest.writing import written
 # What only some commands need is imported there: ask and tell are called once for each evaluation.
 
 Function = Callable[..., Any]
-Said = tuple[Any, ...]
-"""Data for ``--json``, what is printed otherwise, and the exit status, if that is not 0."""
+Said = tuple[Any, ...]  # data for ``--json``, what is printed otherwise, and the exit status, if that is not 0
 
 
 def stored_in(kinds: str) -> Callable[[Function], Function]:
@@ -234,8 +233,7 @@ def ask(opened: Study, k: int, worker: str) -> Said:
     return data, "\n".join(lines), 0 if tickets else 3 if opened.finished else 4
 
 
-NEGATIVE = {"context_settings": {"ignore_unknown_options": True}}
-"""Lets a number be negative."""
+NEGATIVE = {"context_settings": {"ignore_unknown_options": True}}  # lets a number be negative
 
 
 @on_study(

@@ -11,8 +11,7 @@ import numpy as np
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import RewardError, UsageError
 
-MANY = 10**9
-"""More evaluations than are ever asked for at once."""
+MANY = 10**9  # more evaluations than are ever asked for at once
 
 
 class Scored(NamedTuple):

@@ -9,10 +9,8 @@ from surest.core.protocol import IntArray
 from surest.errors import UsageError
 
 DUELS = "duels"
-"""The algorithm."""
 VERSUS = " vs "
-TIES = ("tie", "draw", "tied", "drawn", "1/2", "½", "1/2-1/2")
-"""What a winner is called where there is none."""
+TIES = ("tie", "draw", "tied", "drawn", "1/2", "½", "1/2-1/2")  # what a winner is called where there is none
 
 
 def pair_labels(players: Sequence[Any]) -> list[str]:

@@ -17,8 +17,7 @@ class Kind(NamedTuple):
     """What a keyword may be."""
 
     fits: Callable[[Any], bool]
-    wanted: str
-    """The same in words: what to give instead."""
+    wanted: str  # the same in words: what to give instead
 
 
 def number(wanted: str, within: Callable[[float], bool], *, whole: bool = False, optional: bool = True) -> Kind:

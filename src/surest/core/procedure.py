@@ -26,8 +26,7 @@ from surest.errors import ContractError, PullLimitError
 from surest.text import short
 
 Exchange = tuple[Request, Reply]
-MOST_TICKETS = 10**8
-"""Rewards of one request that are kept in memory until the last of them has come."""
+MOST_TICKETS = 10**8  # rewards of one request that are kept in memory until the last of them has come
 
 
 class Running(Generic[R]):
@@ -53,16 +52,12 @@ class Running(Generic[R]):
     ) -> None:  # fmt: skip
         self._procedure, self.name, self.items, self.standing = procedure, name, items, standing
         self.budget = budget
-        self.costs = costs
-        """What was spent on each arm; None where nothing is known of that."""
+        self.costs = costs  # what was spent on each arm; None where nothing is known of that
         self.request: Request | None = None
         """What the procedure waits on; None once it has ended or the budget does not allow its next request."""
-        self.value: R | None = None
-        """What the procedure returned."""
-        self.unanswered: Request | None = None
-        """The request that the budget did not allow …"""
-        self.spent = False
-        """… and whether there is one: it ended because the budget was spent."""
+        self.value: R | None = None  # what the procedure returned
+        self.unanswered: Request | None = None  # the request that the budget did not allow …
+        self.spent = False  # … and whether there is one: it ended because the budget was spent
         self.announced: tuple[Pull, ...] = ()
         """The requests that follow, as far as the budget goes. Once it has ended, those that are not needed any more."""
         self._status: Status | None = None  # at the current request, once it was asked for

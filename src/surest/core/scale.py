@@ -30,10 +30,8 @@ class Scale:
     minimise: bool = False
     clip: bool = False
     """Whether a reward beyond the range counts as the nearer bound. The best arm is then the best by clipped rewards."""
-    worst: float = field(init=False, repr=False, compare=False)
-    """The reward that a procedure sees as 0 …"""
-    best: float = field(init=False, repr=False, compare=False)
-    """… and as 1."""
+    worst: float = field(init=False, repr=False, compare=False)  # the reward that a procedure sees as 0 …
+    best: float = field(init=False, repr=False, compare=False)  # … and as 1
     width: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

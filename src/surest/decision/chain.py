@@ -28,10 +28,8 @@ class Chain:
 
     def __init__(self, header: dict[str, Any] | None = None) -> None:
         self.header, self.lines = header or {}, list[bytes]()
-        self.hash = ""
-        """The hash of the latest line."""
-        self.known_by = ""
-        """The hash of the decision, once it has ended."""
+        self.hash = ""  # the hash of the latest line
+        self.known_by = ""  # the hash of the decision, once it has ended
         if header is not None:
             self.add("surest decision", **header)
 

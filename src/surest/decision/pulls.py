@@ -253,12 +253,9 @@ def _bets() -> dict[str, Any]:
     return {"grid": grid, "weights": weights, "idle": idle, "most": ALPHA}
 
 
-LOST = 1e-7
-"""Nats that a certificate may lose by being bounded from three levels."""
-STEPS = 30
-"""Newton's steps to the minimiser, at most."""
-NARROWEST = 1e-8
-"""The least distance of levels from each other and from the ends."""
+LOST = 1e-7  # nats that a certificate may lose by being bounded from three levels
+STEPS = 30  # Newton's steps to the minimiser, at most
+NARROWEST = 1e-8  # the least distance of levels from each other and from the ends
 
 
 class Witness(NamedTuple):

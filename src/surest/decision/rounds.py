@@ -29,8 +29,7 @@ Round = tuple[dict[int, float], dict[int, Any], dict[str, Any]]
 """A reward of each arm, its item or number among the rewards of its arm, and further fields of its line."""
 NOT_KNOWN = {"group": "clusters", "weights": "weights", "reserve": "a reserve for arms that come later"}
 """Options of lists that the verifier does not know."""
-CERTAIN = 1e-300
-"""An error level that no wealth reaches: only what is certain puts an arm out."""
+CERTAIN = 1e-300  # an error level that no wealth reaches: only what is certain puts an arm out
 
 
 def decision_by_rounds(result: Result) -> Chain:

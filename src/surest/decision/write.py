@@ -17,8 +17,7 @@ from surest.result.duels import NO_WINNER
 
 ON_PULLS, ON_ITEMS = ("wager", "wager-top"), ("race", "race-top")
 CHEAPEST = ("wager-cheapest", "race-cheapest")
-CHECKABLE = (*ON_PULLS, *ON_ITEMS, *CHEAPEST, DUELS)
-"""Algorithms whose decisions surest-verify checks."""
+CHECKABLE = (*ON_PULLS, *ON_ITEMS, *CHEAPEST, DUELS)  # algorithms whose decisions surest-verify checks
 
 
 def decision_of(result: Result) -> Chain:

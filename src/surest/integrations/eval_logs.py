@@ -30,8 +30,7 @@ SELECT_BEST = "select-best"
 """promptfoo's assertion that one output of a test is the best: 1 for that one, 0 for the others."""
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's letters count: correct, partially correct, incorrect, no answer."""
-LONGEST = 80
-"""Maximum length of an item's name."""
+LONGEST = 80  # maximum length of an item's name
 NOT_METRICS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"} | {
     f"{what}_hash" for what in ("doc", "prompt", "target")
 }
@@ -46,12 +45,10 @@ class Sample(NamedTuple):
     """What one run says of one sample."""
 
     item: str
-    scores: dict[str, float]
-    """By scorer; empty if the sample failed."""
+    scores: dict[str, float]  # by scorer; empty if the sample failed
     content: str | None = None
     """What must be the same in every run for the samples to be the same, if that can be told."""
-    costs: Mapping[str, float] = MappingProxyType({})
-    """What it cost, by unit: $, tokens, s."""
+    costs: Mapping[str, float] = MappingProxyType({})  # what it cost, by unit: $, tokens, s
 
 
 class LoggedRun(NamedTuple):
@@ -59,11 +56,9 @@ class LoggedRun(NamedTuple):
 
     path: Path
     task: str
-    names: dict[str, str]
-    """What may tell an arm from others: the model, the solver, the prompt."""
+    names: dict[str, str]  # what may tell an arm from others: the model, the solver, the prompt
     samples: list[Sample]
-    default: str | None = None
-    """The scorer that counts if none is asked for."""
+    default: str | None = None  # the scorer that counts if none is asked for
     notes: tuple[str, ...] = ()
 
 

@@ -15,8 +15,7 @@ try:
 except ImportError:
     raise MissingPackageError("surest.integrations.inspect_ai needs inspect_ai: pip install inspect-ai") from None
 
-LOOKS = 50
-"""Minimum number of looks for a verdict on the way through the samples."""
+LOOKS = 50  # minimum number of looks for a verdict on the way through the samples
 
 
 class BaselineStopping:

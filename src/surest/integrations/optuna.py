@@ -20,10 +20,8 @@ try:
 except ImportError:
     raise MissingPackageError("surest.integrations.optuna needs optuna: pip install 'surest[optuna]'") from None
 
-MOST_KEPT = 1000
-"""Maximum number of trials whose order of steps is kept, the latest ones."""
-MOST_OLDER = 50
-"""Maximum number of complete trials that values are predicted from, the latest ones."""
+MOST_KEPT = 1000  # maximum number of trials whose order of steps is kept, the latest ones
+MOST_OLDER = 50  # maximum number of complete trials that values are predicted from, the latest ones
 
 
 class SurestPruner(optuna.pruners.BasePruner):

@@ -18,18 +18,15 @@ from surest.lab.numerics import root
 from surest.result.data import Result
 from surest.text import number
 
-ROUNDING = 1e-14
-"""Means closer than this are equal: what separates them is the rounding of a sum."""
+ROUNDING = 1e-14  # means closer than this are equal: what separates them is the rounding of a sum
 
 
 @dataclass(frozen=True)
 class Characteristic:
     """T* and the shares of pulls that reach it."""
 
-    time: float
-    """Infinite where two arms are best; 0 for a single arm."""
-    weights: FloatArray
-    """NaN where no sampling plan helps."""
+    time: float  # infinite where two arms are best; 0 for a single arm
+    weights: FloatArray  # NaN where no sampling plan helps
 
     def lower_bound(self, delta: float) -> float:
         """The least expected pulls of any δ-correct algorithm: T*·kl(δ, 1−δ).
@@ -132,8 +129,7 @@ class _Race:
         return one.value, other.value, one.slope, other.slope
 
 
-LARGEST = 4_000_000
-"""Arms times atoms up to which T* is computed: some ten seconds."""
+LARGEST = 4_000_000  # arms times atoms up to which T* is computed: some ten seconds
 
 
 def size(arms: FiniteArms) -> int:
@@ -157,8 +153,7 @@ def padded(arms: FiniteArms) -> tuple[FloatArray, FloatArray]:
     return values, probabilities
 
 
-QUICK = 400_000
-"""Arms times atoms up to which a run is compared with the lower bound: a second or two."""
+QUICK = 400_000  # arms times atoms up to which a run is compared with the lower bound: a second or two
 
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:

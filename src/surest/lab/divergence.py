@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from surest.core.protocol import BoolArray, FloatArray
 
-STEPS = 100
-"""Newton steps before a search falls back on its bracket; a handful is usual."""
+STEPS = 100  # Newton steps before a search falls back on its bracket; a handful is usual
 TINY = 1e-16
 
 

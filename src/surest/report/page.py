@@ -22,17 +22,14 @@ from surest.result.questions import leading, question
 from surest.result.words import after_verdict, verdict
 from surest.text import capital, count, counted, guessed, ordinal, seconds_words
 
-LONG = 280
-"""Characters of a command that fit on three lines; a longer one is folded."""
+LONG = 280  # characters of a command that fit on three lines; a longer one is folded
 HEALTH = {
     "failed": "failed", "timed out": "timed out", "expired": "lost with a worker that did not return",
     "interrupted": "interrupted", "retried": "tried again", "imputed": "counted as the reward set for failures",
 }  # fmt: skip
 HANDLING = {"lease_seconds": "seconds until an evaluation is given to another worker"}
-MOST = 100
-"""Arms in the table of a page; JSON has all of them."""
-POINTS = 12
-"""Rows in Markdown's table of evidence over time."""
+MOST = 100  # arms in the table of a page; JSON has all of them
+POINTS = 12  # rows in Markdown's table of evidence over time
 
 ASKED = (
     "top", "above", "control", "margin", "cheapest", "slack", "cost", "error", "target", "repeats", "spread", "minimise",
@@ -46,16 +43,12 @@ class Report:
 
     result: Result
     study: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of a study beyond those of its result."""
-    commands: Mapping[str, str] = field(default_factory=dict)
-    """Commands by their purpose."""
+    settings: Mapping[str, Any] = field(default_factory=dict)  # settings of a study beyond those of its result
+    commands: Mapping[str, str] = field(default_factory=dict)  # commands by their purpose
     last_failures: Mapping[str, str] = field(default_factory=dict)
     """The last error message of failed evaluations, by arm."""
-    began: float | None = None
-    """The time of a study's first reward, in seconds since 1970 …"""
-    made: float | None = None
-    """… and of its last; without a study, the time at which the report was written."""
+    began: float | None = None  # the time of a study's first reward, in seconds since 1970 …
+    made: float | None = None  # … and of its last; without a study, the time at which the report was written
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data, for `read_report`."""

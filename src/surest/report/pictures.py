@@ -20,28 +20,22 @@ from surest.result.questions import names
 from surest.result.words import KNOWN
 from surest.text import be, count, counted, in_markdown, percent, shortened, visible
 
-MOST = 12
-"""Arms in a picture, so that it fits a screen or a page; a line counts the rest."""
-LONGEST = 16
-"""Characters of a label that fit beside a picture; bold ones are wider."""
-NUMBER = 52.0
-"""Space for a number at the end of a bar."""
+MOST = 12  # arms in a picture, so that it fits a screen or a page; a line counts the rest
+LONGEST = 16  # characters of a label that fit beside a picture; bold ones are wider
+NUMBER = 52.0  # space for a number at the end of a bar
 
 
 class Row(NamedTuple):
     """An arm in a picture: the ends of its interval, and its mean; None if not known."""
 
     label: str
-    title: str
-    """The tooltip."""
+    title: str  # the tooltip
     low: float | None
     high: float | None
     mean: float | None
     chosen: bool
-    out: bool
-    """Whether it can no longer be the best."""
-    text: str
-    """The number at the end of a bar; empty for an interval."""
+    out: bool  # whether it can no longer be the best
+    text: str  # the number at the end of a bar; empty for an interval
 
 
 @dataclass(frozen=True)
@@ -49,10 +43,8 @@ class ArmPicture:
     """Rows of arms above an axis, in the units of the axis."""
 
     rows: list[Row]
-    line: float | None
-    """The position of a vertical line: the leader's mean, a bar, or 0."""
-    words: list[str]
-    """Lines of text below the axis."""
+    line: float | None  # the position of a vertical line: the leader's mean, a bar, or 0
+    words: list[str]  # lines of text below the axis
 
     left, right, step, top = 130.0, 352.0, 22.0, 8.0
     """In SVG: the left and right ends of the axis, the height of a row, and the top of the first."""
@@ -81,8 +73,7 @@ class Curve:
 
     points: list[tuple[float, float]]
     """Pulls, and the share in percent; certainty is infinite evidence, and is drawn at the upper end."""
-    high: float
-    """The upper end."""
+    high: float  # the upper end
     words: list[str]
 
     left, right, top, bottom = 40.0, 352.0, 8.0, 168.0
@@ -103,8 +94,7 @@ class HeatMap:
     """A table of wins, in the order found."""
 
     labels: list[str]
-    cells: list[list[Score]]
-    """Of each row's player against each column's."""
+    cells: list[list[Score]]  # of each row's player against each column's
     chosen: set[str]
     words: tuple[str, ...] = ()
 

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette for all kinds of colour vision; the leader also has a marker of its own."""
-MOST = 30
-"""Arms in a picture."""
-LONGEST = 28
-"""Characters of a label."""
+MOST = 30  # arms in a picture
+LONGEST = 28  # characters of a label
 LACKING = {
     "leads": "there are no bounds of leads: nothing is decided yet, or the algorithm does not report them",
     "evidence": "no evidence over time was kept; give history=True, and an algorithm that reports it",

@@ -21,8 +21,7 @@ from surest.text import counted, shell_line
 from surest.writing import check_place, written
 
 DECISION = "decision.jsonl.gz"
-MOST_ARMS_NAMED = 1000
-"""Arms up to which the page of a study has the command that creates it again."""
+MOST_ARMS_NAMED = 1000  # arms up to which the page of a study has the command that creates it again
 MOST_RECORDED = 20_000
 """Rewards up to which a report states the hash of the decision, which takes as long as the report."""
 

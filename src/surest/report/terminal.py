@@ -17,14 +17,10 @@ if TYPE_CHECKING:
     from surest.study.outcome import Progress
 
 
-EVERY = 0.1
-"""Minimum seconds between two updates."""
-TICKS = 2
-"""Redraws of the clock per second while nothing else changes."""
-ARMS = 5
-"""Arms in the live view."""
-NAMED = 5
-"""Contenders are named if there are at most this many."""
+EVERY = 0.1  # minimum seconds between two updates
+TICKS = 2  # redraws of the clock per second while nothing else changes
+ARMS = 5  # arms in the live view
+NAMED = 5  # contenders are named if there are at most this many
 
 
 class View:
@@ -36,8 +32,7 @@ class View:
         self.labels, self.scale, self.clock = labels, scale, clock
         self.counted = "evaluations" if items else "pulls"
         self.began = clock()
-        self.footing = "Ctrl-C stops with the answer so far"
-        """The last line of the screen."""
+        self.footing = "Ctrl-C stops with the answer so far"  # the last line of the screen
 
     def facts(self, running: Running[Answer], status: Status | None) -> dict[str, str]:
         """The facts by name."""

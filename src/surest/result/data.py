@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 LEFT_OVER = "the rows left over speak against it"
 """Why recorded rewards do not certify what the first of them say."""
-PictureKind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
-"""The kinds of plots."""
+PictureKind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]  # the kinds of plots
 EvaluationEvent = tuple[str, int, int, int | None]
 """What happened to an evaluation (such as "retried" or "imputed"), the number of earlier rewards of its arm, its arm, and its
 item if there is one."""

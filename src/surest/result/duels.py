@@ -100,8 +100,7 @@ def after_duels(result: "Result") -> list[str]:
     return [*said, f"It took {counted(result.pulls, 'duel')} in {counted(result.rounds, 'round')}{seconds}."]
 
 
-SHOWN = 20
-"""A table of wins shows up to this many players."""
+SHOWN = 20  # a table of wins shows up to this many players
 
 
 class Score(NamedTuple):

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 Verdict = Literal["pass", "fail", "undecided"]
-NEXT = 10
-"""Cells to evaluate next in JSON."""
+NEXT = 10  # cells to evaluate next in JSON
 SAME = (
     "verdict", "exact", "difference", "interval", "means", "margin", "equivalent", "delta", "level", "bounds", "minimise",
     "target", "items", "items_counted", "decided_after", "seed", "notes",

@@ -24,8 +24,7 @@ Level = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 Size = Annotated[float, msgspec.Meta(ge=0)]
 Threshold = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 Evidence = Annotated[float, msgspec.Meta(le=1e18)]
-Numbers = tuple[float | None, ...]
-"""None for what is not known: JSON has no NaN."""
+Numbers = tuple[float | None, ...]  # none for what is not known: JSON has no NaN
 ALWAYS = ("delta", "epsilon", "algorithm", "seed", "bounds")
 """Settings that JSON always has; others only where they are not the usual ones."""
 RARE = {
@@ -40,8 +39,7 @@ SAME = (
     "health", "resampled", "cost_of_all", "nominees", "warnings",
 )  # fmt: skip
 """What a result and its JSON call the same, and hold in the same form."""
-NO_CELLS = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-"""JSON has no cells."""
+NO_CELLS = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)  # JSON has no cells
 
 
 class LeadDocument(msgspec.Struct):

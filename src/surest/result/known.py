@@ -15,8 +15,7 @@ from surest.result.data import Listed, Result
 from surest.result.leads import base_of
 from surest.result.words import KNOWN
 
-ANYHOW = "exact: whatever the missing scores are"
-"""The reason of a verdict that no missing score can change …"""
+ANYHOW = "exact: whatever the missing scores are"  # the reason of a verdict that no missing score can change …
 ANYHOW_LEFT = "certified, whatever the missing scores are"
 """… and of one where bets left some arms, of which missing scores leave only the answer."""
 
@@ -25,8 +24,7 @@ class Certain(NamedTuple):
     """The answer that bounds of all means give for certain."""
 
     indices: tuple[int, ...]
-    possible: tuple[int, ...]
-    """The arms that may be right; if all means are known, those that are tied."""
+    possible: tuple[int, ...]  # the arms that may be right; if all means are known, those that are tied
     verdicts: tuple[int, ...] | None
     decided: bool
 

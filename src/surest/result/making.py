@@ -13,10 +13,8 @@ from surest.result.data import Estimate, EvaluationEvent, Result
 from surest.result.duels import on_players
 from surest.text import count, rounded
 
-NARROW = 1 / 20
-"""A warning is due if rewards fill less than this part of the stated range …"""
-ENOUGH = 20
-"""… after at least this many."""
+NARROW = 1 / 20  # a warning is due if rewards fill less than this part of the stated range …
+ENOUGH = 20  # … after at least this many
 
 
 def result_of(

@@ -11,10 +11,8 @@ from surest.text import at_most, be, capital, ordinal, percent, visible
 if TYPE_CHECKING:
     from surest.result.data import Result
 
-TOTALS = "tally"
-"""The algorithm for totals, which makes no pulls."""
-NAMED = 5
-"""A sentence names up to this many arms, and counts more."""
+TOTALS = "tally"  # the algorithm for totals, which makes no pulls
+NAMED = 5  # a sentence names up to this many arms, and counts more
 WORDS = {"above": {1: "above", -1: "below", 0: "open"}, "control": {1: "better", -1: "not better", 0: "open"}}
 """What a verdict is called, by question."""
 

@@ -15,12 +15,10 @@ from surest.text import count, decimals, percent, shortened, visible
 if TYPE_CHECKING:
     from surest.result.data import Result
 
-SHOWN = 6
-"""Arms in a printed table."""
+SHOWN = 6  # arms in a printed table
 SO_FAR = "mean so far"
 """The heading of means from rewards that decided when to stop: a winner's tends to be too high."""
-LONGEST = 40
-"""Characters of a label in a printed table."""
+LONGEST = 40  # characters of a label in a printed table
 
 
 class ArmRow(NamedTuple):

@@ -26,8 +26,7 @@ SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded one
 REPLAYED = "Simulation: a search read the scores of a table one by one, as if each had to be evaluated."
 """… and of one that leaves scores of the table unused."""
 
-KNOWN = "exact: all scores known"
-"""The reason of a result from a complete table begins with this."""
+KNOWN = "exact: all scores known"  # the reason of a result from a complete table begins with this
 RACES = ("race", "race-top", "race-above", "race-control")
 ASSUMED = (
     "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial "

@@ -141,8 +141,7 @@ def check_algorithm(
 class _Run(NamedTuple):
     """How one run went."""
 
-    requests: list[str]
-    """In words, where they are kept."""
+    requests: list[str]  # in words, where they are kept
     end: tuple[tuple[int, ...], bool, str] | None = None
     """Arms, certified, reason; none where it was given up, or broke off."""
     fault: str | None = None

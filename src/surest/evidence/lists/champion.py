@@ -46,8 +46,7 @@ class Contest:
         self._path, self._known = np.empty(n), None if np.isnan(known).all() else Predictions(known)
         self._sides = (0.0, 1 / level, False, new_state()), (-worth, 1 / delta, worth > 0, new_state())
         self.counted, self.verdict = 0, ""
-        self.wealth = inf
-        """What the bets that decided it came to; infinite where it is certain without them."""
+        self.wealth = inf  # what the bets that decided it came to; infinite where it is certain without them
 
     @property
     def path(self) -> FloatArray:

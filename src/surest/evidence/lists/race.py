@@ -83,8 +83,7 @@ class Standings:
     def _lead(self) -> None:
         """Find the arms that may be opponents at the next item, and see that their cross products are known."""
         self._tops = leading(self.play, self.scores.sums, self._top)
-        self.leader = int(self._top[0])
-        """The arm in play with the largest sum, the first of equals."""
+        self.leader = int(self._top[0])  # the arm in play with the largest sum, the first of equals
         for arm in self._top[: self._tops]:
             if self._slots[arm] < 0:
                 self._know(int(arm))

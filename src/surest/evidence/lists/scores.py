@@ -25,11 +25,9 @@ class Scores:
     def __init__(self, n: int, weights: FloatArray, population: bool = False) -> None:
         self.weights, self.population = weights, population
         self.total = float(len(weights))
-        self.least = TOLERANCE_ON_LISTS * self.total
-        """Sums closer than this count as equal."""
+        self.least = TOLERANCE_ON_LISTS * self.total  # sums closer than this count as equal
         self.t = 0
-        self.used, self.left = 0.0, self.total
-        """The weight of the units counted, and of those still to come."""
+        self.used, self.left = 0.0, self.total  # the weight of the units counted, and of those still to come
         self.values = np.full((min(len(weights), 64), n), np.nan)
         self._equal = bool(np.ptp(weights) <= 1e-12 * weights.max())
         self._shares: dict[int, FloatArray] = {}  # how much each of the first k units counts in a mean
