@@ -3,20 +3,19 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from surest.algorithms import REGISTRY
 from surest.cli.console import Output
-from surest.cli.output import command_again
-from surest.cli.settings import whole_budget
+from surest.cli.output import command_again, say_table
+from surest.cli.settings import option, whole_budget
 from surest.cli.streams import print_json, say
 from surest.errors import UsageError
 from surest.lab.bench import items as listed_tables
@@ -25,8 +24,10 @@ from surest.lab.bench.record import benchmark, name_of
 from surest.lab.bench.run import Case, cases, processors, usual_runs
 from surest.lab.bench.suites import SUITES, instances_of
 from surest.lab.bench.tables import COLUMNS, TEXT, Row, as_csv, as_markdown, cells, notes, rows_of
+from surest.result.table import aligned
 
 EVERY_LINE = 10.0  # seconds between two lines of progress where there is no terminal
+NUMBERS = {title for key, title in COLUMNS.items() if key not in TEXT}
 PICTURES = ("auto", "pulls", "profile", "times", "allocation")
 
 
@@ -56,60 +57,26 @@ class Bench(click.Command):
 
 @click.command(cls=Bench)
 @click.argument("sources", nargs=-1, required=True, metavar="SUITE_OR_SOURCE...")
-@click.option(
-    "--algorithms",
-    multiple=True,
-    metavar="NAMES",
-    help="Names, or FILE.py:FUNCTION for your own, comma-separated; default: all.",
+@option("--algorithms NAMES...", "Names, or FILE.py:FUNCTION for your own, comma-separated; default: all.")
+@option("--delta deltas D...", "Error levels, comma-separated; default 0.05.", type=str)
+@option("--runs R", "Replications per row; default: the suite's.", type=int)
+@option("--seed S", "The same seed gives the same rows.", type=int, default=0, show_default=True)
+@option("--budget N", "Stop a run after N pulls, such as 1e6; also what fixed-budget algorithms spend.", type=float)
+@option(
+    "--epsilon", "How far below the best an answer may be, for algorithms that take it.", default=0.0, show_default=True
 )
-@click.option("--delta", "deltas", multiple=True, metavar="D", help="Error levels, comma-separated; default 0.05.")
-@click.option("--runs", type=int, metavar="R", help="Replications per row; default: the suite's.")
-@click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same rows.")
-@click.option(
-    "--budget",
-    type=float,
-    metavar="N",
-    help="Stop a run after N pulls (1e6 is understood); also what fixed-budget algorithms spend.",
-)
-@click.option(
-    "--epsilon",
-    default=0.0,
-    show_default=True,
-    help="How far below the best an answer may be, for algorithms that take it.",
-)
-@click.option(
-    "--workers", callback=workers_given, metavar="W", help="Processes, or a Dask scheduler (tcp://HOST:PORT)."
-)
-@click.option("--data", type=click.Path(), metavar="DIR", help="The folder of the suite 'real'.")
-@click.option("--only", multiple=True, metavar="GLOB", help="Only instances whose name matches, e.g. '*_top20'.")
-@click.option("--json", "form", flag_value="json", help="Print a JSON list of rows.")
-@click.option("--csv", "form", flag_value="csv", help="Print rows as CSV.")
-@click.option("--markdown", "form", flag_value="markdown", help="Print a Markdown table.")
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Write a picture (.png, .svg or .pdf).")
-@click.option("--picture", type=click.Choice(PICTURES), default="auto", show_default=True, help="Which one.")
-@click.option(
-    "--output", type=click.Path(), metavar="FILE", help="Keep every finished replication in FILE (JSON lines)."
-)
-@click.option("--resume", is_flag=True, help="Go on with the same benchmark where it was interrupted.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-def bench(
-    sources: tuple[str, ...],
-    algorithms: tuple[str, ...],
-    deltas: tuple[str, ...],
-    runs: int | None,
-    seed: int,
-    budget: float | None,
-    epsilon: float,
-    workers: int | str,
-    data: str | None,
-    only: tuple[str, ...],
-    form: str | None,
-    plot: str | None,
-    picture: str,
-    output: str | None,
-    resume: bool,
-    quiet: bool,
-) -> None:
+@option("--workers W", "Processes, or a Dask scheduler (tcp://HOST:PORT).", callback=workers_given)
+@option("--data DIR", "The folder of the suite 'real'.")
+@option("--only GLOB...", "Only instances whose name matches, e.g. '*_top20'.")
+@option("--json form", "Print a JSON list of rows.", flag_value="json")
+@option("--csv form", "Print rows as CSV.", flag_value="csv")
+@option("--markdown form", "Print a Markdown table.", flag_value="markdown")
+@option("--plot FILE", "Write a picture (.png, .svg or .pdf).")
+@option("--picture", "Which one.", type=click.Choice(PICTURES), default="auto", show_default=True)
+@option("--output FILE", "Keep every finished replication in FILE (JSON lines).")
+@option("--resume", "Go on with the same benchmark where it was interrupted.")
+@option("--quiet", "Show no progress.")
+def bench(sources: tuple[str, ...], **given: Any) -> None:
     """Compare algorithms on the instances of suites, or on sources as 'surest identify' takes them.
 
     Suites: quick, paper, literature, low-variance, near-ties, real (with --data). A CSV file may hold several instances.
@@ -118,6 +85,7 @@ def bench(
 
     'surest bench items --data DIR' compares methods for lists of items, on tables of scores; it has options of its own.
     """
+    runs, seed, plot, quiet = given["runs"], given["seed"], given["plot"], given["quiet"]
     if runs is not None and runs < 1:
         raise UsageError(f"--runs {runs}: give at least 1")
     if plot is not None:
@@ -125,14 +93,15 @@ def bench(
 
         checked_path(plot)
     tell = (lambda message: None) if quiet else (lambda message: say(f"surest: {message}", err=True))
-    found = {i.key: (i, source) for source in sources for i in instances_of(source, data=data, only=only, skipped=tell)}
-    names, levels = listed(algorithms), [level(text) for text in listed(deltas)] or [0.05]
+    of = {"data": given["data"], "only": given["only"], "skipped": tell}
+    found = {i.key: (i, source) for source in sources for i in instances_of(source, **of)}
+    names, levels = listed(given["algorithms"]), [level(text) for text in listed(given["deltas"])] or [0.05]
     everything = cases(
         [instance for instance, _ in found.values()],
         list(dict.fromkeys(names)) or [name for name, entry in REGISTRY.items() if entry.works_on != "items"],
         list(dict.fromkeys(levels)),
-        epsilon=epsilon,
-        budget=whole_budget(budget),
+        epsilon=given["epsilon"],
+        budget=whole_budget(given["budget"]),
         left_out=None if names else tell,
     )
     if not everything:
@@ -142,17 +111,18 @@ def bench(
         source = found[case.instance.key][1]
         return usual_runs(case, SUITES[source].runs if source in SUITES else 100) if runs is None else runs
 
-    kept = Path(output) if output is not None else Path(name_of(everything, seed))
-    with Bar(sum(map(count, everything)), quiet=quiet) as bar:
-        done = benchmark(everything, count, seed=seed, workers=workers, output=kept, resume=resume, notice=bar)
-    if output is None:
+    kept = Path(given["output"] or name_of(everything, seed))
+    how = {"seed": seed, "workers": given["workers"], "output": kept, "resume": given["resume"]}
+    with progress(sum(map(count, everything)), quiet) as notice:
+        done = benchmark(everything, count, notice=notice, **how)
+    if given["output"] is None:
         kept.unlink()
     rows = rows_of(done)
-    show(rows, form)
+    show(rows, given["form"])
     if plot is not None:
         from surest.lab.bench.pictures import draw
 
-        draw(done, rows, picture, plot)
+        draw(done, rows, given["picture"], plot)
 
 
 def level(text: str) -> float:
@@ -174,82 +144,51 @@ def show(rows: Sequence[Row], form: str | None) -> None:
         for note in notes(rows):
             say(f"\n{note}")
     else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for key, title in COLUMNS.items():
-            table.add_column(title, justify="left" if key in TEXT else "right", no_wrap=True)
-        for row in rows:
-            table.add_row(*cells(row))
-        wide = Output(highlight=False)
-        if not wide.is_terminal:
-            wide = Output(highlight=False, width=250)
-        wide.print(table)
+        say_table("\n".join(aligned([[*COLUMNS.values()], *map(cells, rows)], right=NUMBERS)))
         for note in notes(rows):
-            wide.print(f"\n{note}", style="dim")
+            say(f"\n{note}", wrap=True, dim=True)
 
 
-class Bar:
-    """Progress on standard error: a bar on a terminal, a line now and then elsewhere."""
+@contextmanager
+def progress(total: int, quiet: bool) -> Iterator[Callable[[Case, int], None]]:
+    """Progress on standard error: a bar on a terminal, a line now and then elsewhere. It is told of each case that goes on."""
+    context, done, last = click.get_current_context(), 0, time.monotonic()
+    shown = sys.stderr.isatty() and not quiet
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Output(stderr=True), transient=True, disable=not shown) as live:
+        task = live.add_task("replications", total=total)
 
-    def __init__(self, total: int, *, quiet: bool) -> None:
-        self.total, self.done, self.quiet, self.last = total, 0, quiet, time.monotonic()
-        self.context = click.get_current_context()
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        self.live = Progress(*columns, console=Output(stderr=True), transient=True)
-        self.task = self.live.add_task("replications", total=total)
-        self.shown = sys.stderr.isatty() and not quiet
+        def notice(case: Case, fresh: int) -> None:
+            nonlocal done, last
+            done += fresh
+            on = f"{case.algorithm} on {case.instance.name}"
+            live.update(task, advance=fresh, description=on[:60])
+            if not (quiet or shown) and time.monotonic() - last > EVERY_LINE:
+                last = time.monotonic()
+                say(f"{done:,} of {total:,} replications, {on}", err=True)
 
-    def __enter__(self) -> "Bar":
-        if self.shown:
-            self.live.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self.shown:
-            self.live.stop()
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
-            line = command_again(self.context, self.context.params["seed"])
-            resumed = line if self.context.params["resume"] else f"{line} --resume"
-            say(f"surest: {self.done:,} of {self.total:,} replications are kept. To go on:\n  {resumed}", err=True)
-
-    def __call__(self, case: Case, fresh: int) -> None:
-        """So many more are finished."""
-        self.done += fresh
-        if self.shown:
-            self.live.update(self.task, advance=fresh, description=f"{case.algorithm} on {case.instance.name}"[:60])
-        elif not self.quiet and time.monotonic() - self.last > EVERY_LINE:
-            self.last = time.monotonic()
-            say(f"{self.done:,} of {self.total:,} replications, {case.algorithm} on {case.instance.name}", err=True)
+        try:
+            yield notice
+        except KeyboardInterrupt:
+            live.stop()
+            line = command_again(context, context.params["seed"]) + " --resume" * (not context.params["resume"])
+            say(f"surest: {done:,} of {total:,} replications are kept. To go on:\n  {line}", err=True)
+            raise
 
 
 @click.command("items")
-@click.option("--data", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Tables: arm,item,value.")
-@click.option(
-    "--orders", default=100, show_default=True, type=click.IntRange(1), metavar="R", help="Random orders per table."
-)
-@click.option("--delta", default=0.05, show_default=True, metavar="D", help="The error level.")
-@click.option("--epsilon", default=0.0, show_default=True, metavar="E", help="How far below the best an answer may be.")
-@click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same rows.")
-@click.option("--algorithms", default="race", show_default=True, metavar="NAMES", help="Comma-separated, or 'all'.")
-@click.option("--only", multiple=True, metavar="TABLE", help="Only this table; may be given more than once.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list of rows.")
-def items(
-    data: Path,
-    orders: int,
-    delta: float,
-    epsilon: float,
-    seed: int,
-    algorithms: str,
-    only: tuple[str, ...],
-    as_json: bool,
-) -> None:
+@option("--data DIR", "Tables: arm,item,value.", required=True, type=click.Path(path_type=Path))
+@option("--orders R", "Random orders per table.", type=click.IntRange(1), default=100, show_default=True)
+@option("--delta D", "The error level.", default=0.05, show_default=True)
+@option("--epsilon E", "How far below the best an answer may be.", type=float, default=0.0, show_default=True)
+@option("--seed S", "The same seed gives the same rows.", type=int, default=0, show_default=True)
+@option("--algorithms NAMES", "Comma-separated, or 'all'.", default="race", show_default=True)
+@option("--only TABLE...", "Only this table; may be given more than once.")
+@option("--json as_json", "Print a JSON list of rows.")
+def items(data: Path, orders: int, algorithms: str, only: tuple[str, ...], as_json: bool, **how: Any) -> None:
     """Show what share of the cells of complete tables each method evaluates, and how often it is wrong."""
-    names = list(methods()) if algorithms == "all" else [name.strip() for name in algorithms.split(",")]
-    rows = bench_items(data, orders, delta=delta, epsilon=epsilon, seed=seed, algorithms=names, only=only or None)
+    names = list(methods()) if algorithms == "all" else listed([algorithms])
+    rows = bench_items(data, orders, algorithms=names, only=only or None, **how)
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows], indent=1))
         return

@@ -6,30 +6,29 @@ from typing import Any
 import click
 import numpy as np
 from rich.table import Table
-from rich.text import Text
 
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import parse_source
 from surest.cli.console import Output
-from surest.cli.streams import print_json
+from surest.cli.output import say_table
+from surest.cli.settings import json_option, option
+from surest.cli.streams import print_json, say
 from surest.core.costs import checked_prices, parse_costs, prices_of
 from surest.core.problem import labels_of
 from surest.core.protocol import checked_delta
 from surest.errors import UsageError
 from surest.lab.characteristic import LARGEST, Characteristic, characteristic, size
 from surest.lab.theory import UPPER_BOUNDS, Hardness, gap_entropy, hardness, paper_lower_bound, upper_bounds
-from surest.result.table import SHOWN
-from surest.text import number
+from surest.result.table import SHOWN, aligned
+from surest.text import number, visible
 
 
 @click.command()
 @click.argument("source")
-@click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
-@click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
-@click.option(
-    "--cost", multiple=True, metavar="ARM=COST", help="What a pull costs: a number, or ARM=NUMBER for each arm."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option("--delta", "The allowed probability of a wrong answer.", default=0.05, show_default=True)
+@option("--instance NAME", "Which instance of a CSV file that holds several.")
+@option("--cost ARM=COST...", "What a pull costs: a number, or ARM=NUMBER for each arm.")
+@json_option
 def bounds(source: str, delta: float, instance: str | None, cost: tuple[str, ...], as_json: bool) -> None:
     """Show how hard SOURCE is: what any method must spend on it, and what published methods promise.
 
@@ -42,18 +41,17 @@ def bounds(source: str, delta: float, instance: str | None, cost: tuple[str, ...
     ideal = characteristic(arms) if size(arms) <= LARGEST else None
     priced = _priced(arms, cost) if cost and ideal is not None and np.isfinite(ideal.time) else None
     if as_json:
-        more = {} if priced is None else {"cost_t_star": priced.time, "cost_lower_bound": priced.lower_bound(delta)}
-        shares = {} if priced is None else {"cost_weights": priced.weights.tolist()}
-        print_json({**facts(arms, hard, ideal, delta), **more, **shares})
+        in_cost = () if priced is None else (priced.time, priced.lower_bound(delta), priced.weights)
+        known = zip(("cost_t_star", "cost_lower_bound", "cost_weights"), in_cost, strict=False)
+        print_json(facts(arms, hard, ideal, delta) | dict(known))
         return
     tell(arms, hard, ideal, delta)
     if priced is not None:
-        shared = ", ".join(
-            f"{label} {share:.1%}" for label, share in zip(arms.labels[:SHOWN], priced.weights, strict=False)
-        )
-        Output(highlight=False).print(
+        shares = zip(arms.labels[:SHOWN], priced.weights, strict=False)
+        say(
             f"With these costs T* is {number(priced.time)} in cost per nat: at least {number(priced.lower_bound(delta))} in all, "
-            f"with pulls shared as {shared}."
+            f"with pulls shared as {', '.join(f'{label} {share:.1%}' for label, share in shares)}.",
+            wrap=True,
         )
 
 
@@ -69,76 +67,47 @@ def _priced(arms: FiniteArms, cost: tuple[str, ...]) -> Characteristic:
 def facts(arms: FiniteArms, hard: Hardness, ideal: Characteristic | None, delta: float) -> dict[str, Any]:
     """Everything as plain data; what is infinite, or was not computed, becomes null."""
     return {
-        "n": len(arms),
-        "index": hard.best,
-        "arm": arms.labels[hard.best],
-        "delta": delta,
-        "means": hard.means.tolist(),
-        "gaps": hard.gaps.tolist(),
-        "variances": hard.variances.tolist(),
-        "H": hard.h,
-        "H_var": hard.h_var,
+        **{"n": len(arms), "index": hard.best, "arm": arms.labels[hard.best], "delta": delta},
+        **{"means": hard.means, "gaps": hard.gaps, "variances": hard.variances, "H": hard.h, "H_var": hard.h_var},
         "gap_entropy": gap_entropy(hard),
         "upper_bounds": upper_bounds(hard, delta),
         "paper_lower_bound": paper_lower_bound(hard, delta),
         "t_star": None if ideal is None else ideal.time,
         "lower_bound": None if ideal is None else ideal.lower_bound(delta),
-        "weights": None if ideal is None else ideal.weights.tolist(),
+        "weights": None if ideal is None else ideal.weights,
     }
 
 
 def tell(arms: FiniteArms, hard: Hardness, ideal: Characteristic | None, delta: float) -> None:
     """The same, for a person."""
-    console = Output(highlight=False)
-    name = Text(f"Arm {arms.labels[hard.best]}", style="bold")
+    name, order = f"Arm {arms.labels[hard.best]}", np.argsort(-hard.means, kind="stable").tolist()
     if len(arms) == 1:
-        console.print(name + Text(" is the only arm: nothing has to be pulled."))
+        say(f"{name} is the only arm: nothing has to be pulled.", bold=name)
         return
-    console.print(
-        name + Text(f" is the best of {len(arms):,}, with mean {hard.means[hard.best]:.4g}. ") + rival(arms, hard)
-    )
-    console.print()
-    console.print(arms_table(arms, hard, ideal))
-    if not hard.gaps.min() > 0:
-        return
-    console.print()
-    for line in must_spend(hard, ideal, delta):
-        console.print(line)
-    console.print()
-    console.print("What published methods promise, up to a constant factor that each leaves open:")
-    console.print(promises(hard, delta))
-    console.print(
-        Text(
-            "Δᵢ is how far arm i is below the best, σᵢ² its variance, Dᵢ a Chernoff information; lnln 1/Δ stands for"
-            " ln(e + ln 1/Δ). Compare how these grow from source to source, not their values.",
-            style="dim",
-        )
-    )
-
-
-def rival(arms: FiniteArms, hard: Hardness) -> Text:
-    """The closest other arm."""
-    second = int(np.argsort(-hard.means, kind="stable")[1])
-    gap = hard.gaps[hard.best]
+    gap, other = hard.gaps[hard.best], arms.labels[order[1]]
+    rival = f"Arm {other} is equally good: no number of pulls can tell them apart."
     if gap > 0:
-        return Text(f"The closest other arm, {arms.labels[second]}, is {gap:.4g} below it.")
-    return Text(f"Arm {arms.labels[second]} is equally good: no number of pulls can tell them apart.", style="yellow")
-
-
-def arms_table(arms: FiniteArms, hard: Hardness, ideal: Characteristic | None) -> Table:
-    """The leading arms."""
-    order = np.argsort(-hard.means, kind="stable")[:SHOWN].tolist()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("arm")
-    for column in ["mean", "gap Δ", "variance σ²", "ideal share of pulls"]:
-        table.add_column(column, justify="right")
-    for i in order:
+        rival = f"The closest other arm, {other}, is {gap:.4g} below it."
+    say(f"{name} is the best of {len(arms):,}, with mean {hard.means[hard.best]:.4g}. {rival}", wrap=True, bold=name)
+    rows = [["arm", "mean", "gap Δ", "variance σ²", "ideal share of pulls"]]
+    for i in order[:SHOWN]:
         share = "–" if ideal is None or np.isnan(ideal.weights[i]) else f"{ideal.weights[i]:.1%}"
-        gap = "best" if i == hard.best else f"{hard.gaps[i]:.4g}"
-        table.add_row(arms.labels[i], f"{hard.means[i]:.4f}", gap, f"{hard.variances[i]:.4f}", share)
-    if len(arms) > SHOWN:
-        table.add_row(Text(f"… {len(arms) - SHOWN:,} more", style="dim"))
-    return table
+        far = "best" if i == hard.best else f"{hard.gaps[i]:.4g}"
+        rows.append([visible(arms.labels[i]), f"{hard.means[i]:.4f}", far, f"{hard.variances[i]:.4f}", share])
+    more = [f"… {len(arms) - SHOWN:,} more"] if len(arms) > SHOWN else []
+    say("")
+    say_table("\n".join([*aligned(rows, right={*rows[0]} - {"arm"}), *more]))
+    if not gap > 0:
+        return
+    say("\n" + "\n".join(must_spend(hard, ideal, delta)), wrap=True)
+    say("\nWhat published methods promise, up to a constant factor that each leaves open:")
+    Output().print(promises(hard, delta))
+    say(
+        "Δᵢ is how far arm i is below the best, σᵢ² its variance, Dᵢ a Chernoff information; lnln 1/Δ stands for "
+        "ln(e + ln 1/Δ). Compare how these grow from source to source, not their values.",
+        wrap=True,
+        dim=True,
+    )
 
 
 def must_spend(hard: Hardness, ideal: Characteristic | None, delta: float) -> list[str]:
