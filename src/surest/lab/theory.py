@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,11 @@ class Hardness:
     costs: FloatArray  # σ_i²/Δ_i² + 1/Δ_i
     h: float  # H = Σ 1/Δ_i²
     h_var: float  # H_var = Σ (σ_i²/Δ_i² + 1/Δ_i)
+
+    @property
+    def others(self) -> FloatArray:
+        """Δ_2 … Δ_n."""
+        return np.delete(self.gaps, self.best)
 
 
 def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:
@@ -61,8 +67,7 @@ def gap_entropy(hard: Hardness) -> float:
     >>> round(gap_entropy(hardness([0.9, 0.4, 0.65, 0.65], [0.1] * 4)), 3)
     0.349
     """
-    others = np.delete(hard.gaps, hard.best)
-    return entropy(others) if others.size and others.min() > 0 else float("nan")
+    return entropy(hard.others) if hard.others.size and hard.others.min() > 0 else float("nan")
 
 
 def paper_lower_bound(hard: Hardness, delta: float) -> float:
@@ -74,13 +79,12 @@ def paper_lower_bound(hard: Hardness, delta: float) -> float:
     return float(hard.h_var * np.log(1 / delta) / 80)
 
 
-@dataclass(frozen=True)
-class UpperBound:
+class UpperBound(NamedTuple):
     """One expression: whose it is, what it says, and its value as a function of the instance and δ."""
 
     method: str
     formula: str
-    value: Callable[[Hardness, float], float]
+    value: Callable[[Hardness, float], Any]
 
 
 def doubly_log(gaps: npt.ArrayLike) -> FloatArray:
@@ -90,36 +94,6 @@ def doubly_log(gaps: npt.ArrayLike) -> FloatArray:
     array([1.   , 1.991])
     """
     return np.asarray(np.log(np.e + np.maximum(np.log(1 / np.asarray(gaps, float)), 0.0)))
-
-
-def _others(hard: Hardness) -> FloatArray:
-    return np.delete(hard.gaps, hard.best)  # Δ_2 … Δ_n
-
-
-def median_elimination(hard: Hardness, delta: float) -> float:
-    """n/Δ²·ln 1/δ, Δ the smallest gap (Even-Dar, Mannor and Mansour 2002)."""
-    return float(len(hard.gaps) / hard.gaps[hard.best] ** 2 * np.log(1 / delta))
-
-
-def successive_elimination(hard: Hardness, delta: float) -> float:
-    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + ln n + ln ln 1/Δ_i) (Even-Dar, Mannor and Mansour 2002)."""
-    gaps = _others(hard)
-    return float((gaps**-2.0 * (np.log(1 / delta) + np.log(len(hard.gaps)) + doubly_log(gaps))).sum())
-
-
-def exponential_gap(hard: Hardness, delta: float) -> float:
-    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + ln ln 1/Δ_i): equation (1) (Karnin, Koren, Somekh 2013; Jamieson et al. 2014)."""
-    gaps = _others(hard)
-    return float((gaps**-2.0 * (np.log(1 / delta) + doubly_log(gaps))).sum())
-
-
-def entropy_elimination(hard: Hardness, delta: float) -> float:
-    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + Ent): the first term of equation (2) (Chen, Li and Qiao 2017).
-
-    Left out is the second term, 1/Δ_2²·ln ln 1/Δ_2 times a polylogarithm of n and 1/δ that is not stated.
-    """
-    gaps = _others(hard)
-    return float((gaps**-2.0).sum() * (np.log(1 / delta) + entropy(gaps)))
 
 
 def lil_klucb(hard: Hardness, delta: float) -> float:
@@ -140,31 +114,44 @@ def lil_klucb(hard: Hardness, delta: float) -> float:
         return minimum(lambda u: at(low + u * width), 0.0, 1.0)
 
 
-def naive_best_arm(hard: Hardness, delta: float) -> float:
-    """Σ_i (σ_i²/Δ_i² + 1/Δ_i)·(ln 1/δ + ln ln 1/Δ_i + ln n) (the paper, section 3)."""
-    return float((hard.costs * (np.log(len(hard.gaps) / delta) + doubly_log(hard.gaps))).sum())
-
-
-def vd_best_arm_id(hard: Hardness, delta: float) -> float:
-    """Σ_i (σ_i²/Δ_i² + 1/Δ_i)·(ln 1/δ + ln ln 1/Δ_i): equation (3), the paper's main theorem."""
-    return float((hard.costs * (np.log(1 / delta) + doubly_log(hard.gaps))).sum())
+def _over_gaps(hard: Hardness, delta: float, more: Callable[[FloatArray], Any]) -> Any:
+    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + more)."""
+    gaps = hard.others
+    return (gaps**-2.0 * (np.log(1 / delta) + more(gaps))).sum()
 
 
 UPPER_BOUNDS: dict[str, UpperBound] = {
-    "median-elimination": UpperBound("Median Elimination", "n/Δ² · ln 1/δ", median_elimination),
+    # Even-Dar, Mannor and Mansour 2002, both; Δ is the smallest gap.
+    "median-elimination": UpperBound(
+        "Median Elimination", "n/Δ² · ln 1/δ",
+        lambda hard, delta: len(hard.gaps) / hard.gaps[hard.best] ** 2 * np.log(1 / delta),
+    ),
     "successive-elimination": UpperBound(
-        "Successive Elimination", "Σ 1/Δᵢ² · (ln 1/δ + ln n + lnln 1/Δᵢ)", successive_elimination
+        "Successive Elimination", "Σ 1/Δᵢ² · (ln 1/δ + ln n + lnln 1/Δᵢ)",
+        lambda hard, delta: _over_gaps(hard, delta, lambda gaps: np.log(len(hard.gaps)) + doubly_log(gaps)),
     ),
+    # Equation (1): Karnin, Koren, Somekh 2013; Jamieson et al. 2014.
     "exponential-gap": UpperBound(
-        "Exponential-Gap Elimination, lil'UCB", "Σ 1/Δᵢ² · (ln 1/δ + lnln 1/Δᵢ)", exponential_gap
+        "Exponential-Gap Elimination, lil'UCB", "Σ 1/Δᵢ² · (ln 1/δ + lnln 1/Δᵢ)",
+        lambda hard, delta: _over_gaps(hard, delta, doubly_log),
     ),
+    # Chen, Li and Qiao 2017, the first term of equation (2). Left out is the second, 1/Δ_2²·ln ln 1/Δ_2 times
+    # a polylogarithm of n and 1/δ that is not stated.
     "entropy": UpperBound(
-        "Chen, Li and Qiao (first term only)", "Σ 1/Δᵢ² · (ln 1/δ + Ent(Δ₂ … Δₙ))", entropy_elimination
+        "Chen, Li and Qiao (first term only)", "Σ 1/Δᵢ² · (ln 1/δ + Ent(Δ₂ … Δₙ))",
+        lambda hard, delta: _over_gaps(hard, delta, entropy),
     ),
     "lil-klucb": UpperBound("lil-KLUCB", "(ln n/δ + lnln 1/D₁)/D₁ + Σ (ln 1/δ + lnln 1/Dᵢ)/Dᵢ", lil_klucb),
-    "naive-best-arm": UpperBound("NaiveBestArm", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ + ln n)", naive_best_arm),
-    "vd-best-arm-id": UpperBound("VD-BestArmId", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ)", vd_best_arm_id),
-}
+    # The paper, section 3, and equation (3), its main theorem.
+    "naive-best-arm": UpperBound(
+        "NaiveBestArm", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ + ln n)",
+        lambda hard, delta: (hard.costs * (np.log(len(hard.gaps) / delta) + doubly_log(hard.gaps))).sum(),
+    ),
+    "vd-best-arm-id": UpperBound(
+        "VD-BestArmId", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ)",
+        lambda hard, delta: (hard.costs * (np.log(1 / delta) + doubly_log(hard.gaps))).sum(),
+    ),
+}  # fmt: skip
 
 
 def upper_bounds(hard: Hardness, delta: float) -> dict[str, float]:
@@ -178,4 +165,4 @@ def upper_bounds(hard: Hardness, delta: float) -> dict[str, float]:
     """
     if len(hard.gaps) == 1 or not hard.gaps.min() > 0:
         return dict.fromkeys(UPPER_BOUNDS, 0.0 if len(hard.gaps) == 1 else np.inf)
-    return {name: bound.value(hard, delta) for name, bound in UPPER_BOUNDS.items()}
+    return {name: float(bound.value(hard, delta)) for name, bound in UPPER_BOUNDS.items()}
