@@ -114,12 +114,6 @@ def lil_klucb(hard: Hardness, delta: float) -> float:
         return minimum(lambda u: at(low + u * width), 0.0, 1.0)
 
 
-def _over_gaps(hard: Hardness, delta: float, more: Callable[[FloatArray], Any]) -> Any:
-    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + more)."""
-    gaps = hard.others
-    return (gaps**-2.0 * (np.log(1 / delta) + more(gaps))).sum()
-
-
 UPPER_BOUNDS: dict[str, UpperBound] = {
     # Even-Dar, Mannor and Mansour 2002, both; Δ is the smallest gap.
     "median-elimination": UpperBound(
@@ -128,18 +122,20 @@ UPPER_BOUNDS: dict[str, UpperBound] = {
     ),
     "successive-elimination": UpperBound(
         "Successive Elimination", "Σ 1/Δᵢ² · (ln 1/δ + ln n + lnln 1/Δᵢ)",
-        lambda hard, delta: _over_gaps(hard, delta, lambda gaps: np.log(len(hard.gaps)) + doubly_log(gaps)),
+        lambda hard, delta: (
+            hard.others**-2.0 * (np.log(1 / delta) + np.log(len(hard.gaps)) + doubly_log(hard.others))
+        ).sum(),
     ),
     # Equation (1): Karnin, Koren, Somekh 2013; Jamieson et al. 2014.
     "exponential-gap": UpperBound(
         "Exponential-Gap Elimination, lil'UCB", "Σ 1/Δᵢ² · (ln 1/δ + lnln 1/Δᵢ)",
-        lambda hard, delta: _over_gaps(hard, delta, doubly_log),
+        lambda hard, delta: (hard.others**-2.0 * (np.log(1 / delta) + doubly_log(hard.others))).sum(),
     ),
     # Chen, Li and Qiao 2017, the first term of equation (2). Left out is the second, 1/Δ_2²·ln ln 1/Δ_2 times
     # a polylogarithm of n and 1/δ that is not stated.
     "entropy": UpperBound(
         "Chen, Li and Qiao (first term only)", "Σ 1/Δᵢ² · (ln 1/δ + Ent(Δ₂ … Δₙ))",
-        lambda hard, delta: _over_gaps(hard, delta, entropy),
+        lambda hard, delta: (hard.others**-2.0).sum() * (np.log(1 / delta) + entropy(hard.others)),
     ),
     "lil-klucb": UpperBound("lil-KLUCB", "(ln n/δ + lnln 1/D₁)/D₁ + Σ (ln 1/δ + lnln 1/Dᵢ)/Dᵢ", lil_klucb),
     # The paper, section 3, and equation (3), its main theorem.
