@@ -6,7 +6,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -73,32 +72,6 @@ def steady(text: str) -> str:
     for pattern, stands in VOLATILE.items():
         text = re.sub(pattern, stands, text)
     return text
-
-
-def transcript(run: Run, *lines: str, status: int | None = None) -> str:
-    """What a terminal shows of some commands, with every status that is not 0. None has a traceback.
-
-    Where each of them is a mistake of its user, the `status` is 2, and nothing is on standard output.
-    """
-    shown = []
-    for line in lines:
-        if line.startswith("cat "):
-            shown += [f"$ {line}\n", Path(line.removeprefix("cat ")).read_text(encoding="utf-8")]
-            continue
-        found, out, err = run(line)
-        assert "Traceback" not in err, err
-        assert status is None or (found, out, bool(err)) == (status, "", True), (line, found, out, err)
-        shown += [f"$ surest {line}".rstrip() + "\n", out, err, f"status {found}\n" if found and status is None else ""]
-    return steady("".join(shown))
-
-
-def same_as_kept(run: Run, page: Path, request: pytest.FixtureRequest, status: int | None = None) -> None:
-    """Run the commands of a page once more: it has all that a terminal shows. --snapshot-update writes it anew."""
-    commands = re.findall(r"^\$ (?:surest ?)?(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    shown = transcript(run, *commands, status=status)
-    if request.config.option.update_snapshots:
-        page.write_text(shown, encoding="utf-8")
-    assert shown == page.read_text(encoding="utf-8")
 
 
 def refused(*calls: Callable[[], object]) -> str:

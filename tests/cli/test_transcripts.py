@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import random
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 import pytest
 
 import surest
-from calling import Run, same_as_kept
+from calling import Run
+from pages import same_as_kept, write_files
 
 PAGES = sorted(Path(__file__).parent.glob("*/*.txt"))
 CHANCE, CELL = random.Random(2), random.Random(1)
@@ -70,10 +70,8 @@ FILES = {
 def prepare(page: Path) -> None:
     """Make the files that a page needs."""
     mistaken = page.parent.name == "mistakes"
-    beside = page.with_name("all.files") if mistaken else page.with_suffix(".files")
-    written = re.split(r"^--- (.+)\n", beside.read_text(), flags=re.MULTILINE)[1:] if beside.exists() else []
-    files = dict(zip(written[::2], written[1::2], strict=True)) | FILES.get("mistakes" if mistaken else page.stem, {})
-    for name, text in files.items():
+    write_files(page.with_name("all.files") if mistaken else page)
+    for name, text in FILES.get("mistakes" if mistaken else page.stem, {}).items():
         Path(name).write_text(text)
     if page.stem == "gate" and not mistaken:
         gated()
@@ -115,7 +113,7 @@ def test_what_a_terminal_shows(
         Path("nothing").mkdir()
         run("study create s --arms 2 --seed 1")
         run("study ask s")
-    same_as_kept(run, page, request, status=2 if mistaken else None)
+    same_as_kept(page, request, run, mistaken=mistaken)
     if mistaken:
         assert run("study status s").words.count("0 rewards told, 1 ticket with workers")
     left = ("*.html", "x") if mistaken else ("surest-*.db",)  # what was kept is gone at the end

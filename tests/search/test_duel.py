@@ -14,8 +14,7 @@ import pytest
 
 import surest
 from asking import answered
-from calling import steady
-from search.pages import same_as_page
+from pages import same_as_kept
 from surest.errors import EvaluationError, UsageError
 from surest.result.data import Result
 from surest.result.json import from_json
@@ -72,15 +71,14 @@ CASES: dict[str, Any] = {
 
 @pytest.mark.usefixtures("run")
 def test_what_is_found(request: pytest.FixtureRequest) -> None:
-    def said(call: str) -> str:
-        result = eval(call, CASES.copy())
+    def said(result: Result) -> str:
         table = result.duels
         assert (table.score + table.score.T == table.games).all()
         assert result.pulls == table.games.sum() // 2
         assert result.pulls_per_arm.tolist() == table.games.sum(axis=1).tolist()
-        return f"{result.chosen}, certified {result.certified}, contenders {result.contenders}\n{steady(str(result))}\n"
+        return f"{result.chosen}, certified {result.certified}, contenders {result.contenders}\n{result}"
 
-    same_as_page(Path(__file__).with_name("duels.txt"), said, request)
+    same_as_kept(Path(__file__).with_name("duels.txt"), request, names=CASES, show=said)
 
 
 @pytest.mark.parametrize("bad", [None, float("nan"), "I cannot say", OSError("refused")])

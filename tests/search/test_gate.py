@@ -15,7 +15,7 @@ from scipy.linalg import hadamard
 
 import surest
 from asking import answered
-from search.pages import same_as_page
+from pages import same_as_kept
 from surest.evidence.lists.gate import judge
 from surest.search.gate import _beside
 
@@ -53,12 +53,11 @@ NAMES: dict[str, Any] = {
 
 
 def test_what_is_found(request: pytest.FixtureRequest) -> None:
-    same_as_page(Path(__file__).with_name("gates.txt"), described, request)
+    same_as_kept(Path(__file__).with_name("gates.txt"), request, names=NAMES, show=described)
 
 
-def described(call: str) -> str:
+def described(gate: surest.Gate) -> str:
     """What is said of a gate, which fits what it says in other ways."""
-    gate = eval(call, NAMES.copy())
     assert gate.interval[0] <= gate.difference <= gate.interval[1] or math.isnan(gate.difference)
     assert (gate.verdict == "undecided", gate.passed, gate.failed).count(True) == 1
     with pytest.raises(TypeError, match=r"\.passed or \.failed"):
@@ -83,7 +82,7 @@ def described(call: str) -> str:
         assert data["population"]["text"] in unescape(gate._repr_html_())
     counted = f"{gate.items_counted} of {gate.items} items counted, seed {gate.seed}, share {gate.share}"
     needed = f"needed {gate.needed}, then {gate.needed_verdict or None}, wanted {len(gate.wanted)}"
-    return f"{counted}\n{needed}\n{gate}\n{gate.to_markdown()}\nnotes: {gate.notes}\n"
+    return f"{counted}\n{needed}\n{gate}\n{gate.to_markdown()}\nnotes: {gate.notes}"
 
 
 def test_a_verdict_on_further_items_does_not_contradict_the_items_at_hand() -> None:

@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 
 import surest
-from calling import refused
-from search.pages import same_as_page
+from pages import same_as_kept
 from surest.algorithms import start
 from surest.arms.files import read_items
 from surest.arms.finite import finite_arms
@@ -85,9 +84,4 @@ NAMES: dict[str, Any] = {
 @pytest.mark.filterwarnings("ignore:coroutine")
 @pytest.mark.usefixtures("run")
 def test_mistakes_are_named_with_what_is_allowed(page: Path, request: pytest.FixtureRequest) -> None:
-    def said(call: str) -> str:
-        message = refused(lambda: eval(call, NAMES.copy()))
-        assert message.count("\n") == 1, "each in one line"
-        return message
-
-    same_as_page(page, said, request)
+    same_as_kept(page, request, names=NAMES, mistaken=True)

@@ -16,7 +16,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import Run, transcript
+from calling import Run
+from pages import transcript
 from surest.errors import EvaluationError, Stop, UsageError
 from surest.speed.evidence import EARLY, PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
 from surest.speed.procedure import Block
