@@ -1,14 +1,15 @@
 """A rival's run, request for request, against its slow transcription; ends and answers included."""
 
+import sys
 from dataclasses import replace
 from inspect import unwrap
 from math import ceil, inf, log, sqrt
 
 import numpy as np
 
-from agreement.late_rivals_transcription import LATE_RULES
-from agreement.rivals_transcription import RULES as EARLY_RULES
-from agreement.rivals_transcription import Move, Rule, Seen, transport
+from agreement.rivals_transcription import RULES, Move, Seen, transport
+from mistakes import rebuilt
+from surest.algorithms import MODULES, all_entries
 from surest.algorithms.entry import Entry, Task
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
@@ -17,7 +18,15 @@ from surest.core.question import Question
 from surest.lab.rivals.k_inf_track_and_stop import transport_costs
 from surest.search.simulate import simulate
 
-RULES: dict[str, Rule] = EARLY_RULES | LATE_RULES
+OWN = "surest.lab.rivals", "surest.lab.stepwise", "surest.kernels."
+"""All modules that rivals are made of: a compiled function holds the code of those that it calls."""
+PUBLISHED = {
+    name: f"surest.{module}"
+    for name, module in MODULES.items()
+    if module.startswith("lab.rivals.") and not module.endswith(".on_items")
+}
+RIVALS = {entry.name: entry for entry in all_entries() if entry.name in PUBLISHED}
+"""The published algorithms as they are."""
 BINARY = bernoulli([0.3, 0.85, 0.2])
 GRADED = finite_arms([([0.0, 0.5, 0.9], [5, 4, 1]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.7, 0.8, 1.0], [2, 3, 2])])
 """Rewards between 0 and 1, of different variances, the best arm last."""
@@ -31,6 +40,13 @@ SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])
 MIXED = finite_arms([([0.2, 0.5, 0.9], [1, 2, 1]), ([0.0, 0.6], [1, 3]), ([0.1, 0.3, 1.0], [3, 2, 1])])
 LIMIT, LIMIT_TOP_TWO = 5000, 900
 """Pulls within which a run should end; each costs Top Two milliseconds."""
+
+
+def mistaken_rivals(module: str, right: str, wrong: str) -> dict[str, Entry]:
+    """The published algorithms as plain Python, with a mistake in a module."""
+    own = [name for name in sys.modules if name.startswith(OWN) and not name.endswith("._shared")]  # this is Cython's
+    fresh = rebuilt(own, (right, wrong), into=f"surest.{module}")
+    return {name: next(e for e in fresh[home].ENTRIES if e.name == name) for name, home in PUBLISHED.items()}
 
 
 def started(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:

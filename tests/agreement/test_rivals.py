@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agreement.interpreted_rivals import RIVALS, interpreted_rivals
-from agreement.rivals_agreement import RULES, WALKS, check, check_settings, check_ties
-from statistical.race_mutants import mistakes_in
+from agreement.rivals_agreement import RIVALS, RULES, WALKS, check, check_settings, check_ties, mistaken_rivals
+from mistakes import mistakes_in
 
 CONTROLS = {"uniform-bonferroni", "peeking-z-test"}
 """No author published these; tests/algorithms has the sample size of one, tests/statistical how often the other errs."""
@@ -38,6 +37,6 @@ def test_what_few_decisions_depend_on(check_all) -> None:
 @pytest.mark.parametrize(("module", "seen_by", "right", "wrong"), MISTAKES)
 def test_a_mistake_is_seen(module: str, seen_by: str, right: str, wrong: str) -> None:
     """By the transcription of a rival, which disagrees, or by a check that fails."""
-    entries = interpreted_rivals(f"surest.{module}", right, wrong)
+    entries = mistaken_rivals(module, right, wrong)
     with pytest.raises((AssertionError, ValueError, ZeroDivisionError, OverflowError)):
         CHECKS[seen_by](entries) if seen_by in CHECKS else check(seen_by, entries[seen_by])

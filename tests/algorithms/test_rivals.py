@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agreement.interpreted_rivals import RIVALS
+from agreement.rivals_agreement import RIVALS
 from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import Pull, Statistic

@@ -11,14 +11,13 @@ from mpmath import mpf
 
 import surest_verify as verifier
 from decision.decisions import lines_of, made, refusal, table_of
-from statistical.race_mutants import mutant_of
+from mistakes import rebuilt
 from surest.decision import pulls
 from surest.evidence.lists.gate import UNKNOWN, bet_above, new_state
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.verdict import Verdict
-from surest.kernels import lists
 from surest.kernels.constants import JOINT
 
 Points = list[tuple[float, float, float]]
@@ -272,5 +271,6 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
     for d in apart.tolist():
         wealth = verifier.paid(wealth, [1 + 0.9 * d] * 9)
     assert wealth == [0.0] * 9
-    alone = mutant_of(lists, ("mixed += WEIGHTS[k] * (share * state[k]", "mixed += (k == 1) * (share * state[k]"))
-    assert alone.bet_above(apart, UNKNOWN, 0, np.inf, 0.0, np.inf, False, 1.0, new_state()) == (-1, 0.0)
+    alone = "mixed += WEIGHTS[k] * (share * state[k]", "mixed += (k == 1) * (share * state[k]"
+    (changed,) = rebuilt(["surest.kernels.lists"], alone).values()
+    assert changed.bet_above(apart, UNKNOWN, 0, np.inf, 0.0, np.inf, False, 1.0, new_state()) == (-1, 0.0)

@@ -6,21 +6,21 @@ Each mistake that the theorems forbid is put into the source and must push a mea
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import permutations
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mistakes import Change, mistakes_in, put, rebuilt
 from statistical.list_tables import played
-from statistical.race_mutants import mistakes_of, mutant, mutant_of, source_of
 from surest.errors import UsageError
 from surest.evidence import cheapest as near_best
 from surest.evidence.lists import bars as item_bars
 from surest.evidence.lists import champion, gate
 from surest.evidence.lists import race as items
 from surest.evidence.lists import top as item_top
-from surest.evidence.lists.gate import UNKNOWN, Predictions, directions, mirrored, new_state
+from surest.evidence.lists.gate import Predictions, directions, mirrored, new_state
 from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.verdict import Verdict
@@ -42,13 +42,13 @@ LEADER_AFTERWARDS = np.array([[0, 0, 0, 1, 1], [0, 0, 1, 0, 1], [0, 1, 0, 1, 0],
 TABLES = [CURRENT_IN_MARGIN, CURRENT_IN_STAKE, LEADER_AFTERWARDS]
 
 
-def best_wealths(table: np.ndarray, delta: float, module: ModuleType = items) -> list[float]:
+def best_wealths(table: np.ndarray, delta: float) -> list[float]:
     """For each best arm: its wealth, frozen when it is out, in the mean over all orders of the items."""
     n, total = table.shape
     best = np.flatnonzero(table.sum(axis=1) >= table.sum(axis=1).max() - 1e-9)
 
     def at_end(order: list[int]) -> np.ndarray:
-        return played(module.Standings(n, np.ones(total), delta), table, order).current()[best]
+        return played(items.Standings(n, np.ones(total), delta), table, order).current()[best]
 
     return over_all_orders(total, at_end).tolist()
 
@@ -119,45 +119,20 @@ def test_the_mean_wealth_of_a_pair_is_at_most_one_where_the_regret_is_larger_tha
     assert checked > 20
 
 
-ANY_OPPONENT = (  # cross products with any arm, so that anybody can be an opponent
-    ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
-    ("- cross[where[i], j] - cross[where[k], j]", "- all_products[opponents[i], j] - all_products[opponents[k], j]"),
-)
-
-
-def race_mutant(*changes: tuple[str, str]) -> ModuleType:
-    """The evidence with bets that may know the item: all cross products, and the arms by what they should not see."""
-    known = (
-        ("def bets_against(\n    j: int,", "def bets_against(\n    now: FloatArray, j: int,"),
-        ("bets_against(j, top", "bets_against(values, j, top"),
-    )
-    module = mutant(*changes, *known, *ANY_OPPONENT)
-    count = module.Standings.count
-
-    def counting(self: items.Standings, values: np.ndarray) -> None:
-        past = np.nan_to_num(self.scores.values[: self.scores.t])
-        module.__dict__["all_products"] = past.T @ past
-        module.__dict__["leading_now"] = lambda sums: [self.play[np.argmax(sums[self.play])]]
-        count(self, values)
-
-    module.Standings.count = counting
-    return module
-
-
-def race(*changes: tuple[str, str]) -> float:
-    return max(mean for table in TABLES for mean in best_wealths(table, 0.05, race_mutant(*changes)))
+def race() -> float:
+    return max(mean for table in TABLES for mean in best_wealths(table, 0.05))
 
 
 # --- the m best, bars, a control: docs/questions.md ------------------------------------------------------------------------
 
 
-def set_wealth(table: np.ndarray, delta: float, module: ModuleType = item_top) -> float:
+def set_wealth(table: np.ndarray, delta: float) -> float:
     """The wealth against the set of the two best arms, frozen when it is out, in the mean over all orders."""
     (n, total), first = table.shape, table[np.argsort(-table.sum(axis=1), kind="stable")]
 
     def at_end(order: list[int]) -> float:
         top = Top(n, 2, np.ones(total), delta)
-        top.evidence = module.Sets(top.scores, n, 2, 1 / delta)
+        top.evidence = item_top.Sets(top.scores, n, 2, 1 / delta)
         return float(played(top, first, order).evidence.wealth[0] @ WEIGHTS)
 
     return float(over_all_orders(total, at_end))
@@ -170,18 +145,16 @@ def test_the_mean_wealth_against_a_right_set_is_at_most_one(delta: float) -> Non
     assert 0.9 < max(set_wealth(table, delta) for table in tables) <= 1 + 1e-9
 
 
-def best_sets(*changes: tuple[str, str]) -> float:
-    rng, module = np.random.default_rng(2), mutant_of(item_top, *changes)
-    return max(set_wealth(rng.integers(0, 2, (4, 4)).astype(float), 0.05, module) for _ in range(6))
+def best_sets() -> float:
+    rng = np.random.default_rng(2)
+    return max(set_wealth(rng.integers(0, 2, (4, 4)).astype(float), 0.05) for _ in range(6))
 
 
-def claims(
-    values: np.ndarray, bars: Sequence[float], ends: Sequence[float], module: ModuleType = item_bars
-) -> np.ndarray:
+def claims(values: np.ndarray, bars: Sequence[float], ends: Sequence[float]) -> np.ndarray:
     """The mean wealths of both claims about an arm at the end, and the means of the largest that they have been."""
 
     def at_end_and_most(order: list[int]) -> np.ndarray:
-        claimed, wealths = module.Bars(1, np.ones(len(values)), bars, ends), [np.zeros((1, 2))]
+        claimed, wealths = item_bars.Bars(1, np.ones(len(values)), bars, ends), [np.zeros((1, 2))]
         for item in order:
             claimed.count(np.arange(1), values[[item]])
             wealths.append(claimed.wealth @ WEIGHTS)
@@ -205,9 +178,9 @@ def test_the_mean_wealth_of_a_wrong_claim_is_at_most_one_and_the_largest_so_far_
     assert nearest > 0.9
 
 
-def at_bars(*changes: tuple[str, str]) -> float:
-    arms, module = np.array([[1.0, 0, 1, 0, 0], [1.0, 1, 0, 1, 0]]), mutant_of(item_bars, *changes)
-    return max(claims(values, [values.mean()] * 2, (0.0, 1.0), module)[0].max() for values in arms)
+def at_bars() -> float:
+    arms = np.array([[1.0, 0, 1, 0, 0], [1.0, 1, 0, 1, 0]])
+    return max(claims(values, [values.mean()] * 2, (0.0, 1.0))[0].max() for values in arms)
 
 
 def test_scores_outside_of_the_bounds_are_refused() -> None:
@@ -235,34 +208,23 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
 
 # --- gates and challenges: docs/gate.md, docs/champion.md ------------------------------------------------------------------
 
-Rule = Callable[..., tuple[int, float]]
 PATHS = ([1, 1, 0, 0, -1, -1], [1, 0, 0, 0, 0, -1], [0.2, 0.2, 0.2, 0.2, 0.2, -1], [1, 1, -1, -0.5, -0.5, -0.6])
 ROWS = [([1, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0]), ([0.2, 0.9, 0.5, 1, 0, 0.1], [1, 0.8, 0.4, 0.9, 0, 0.7])]
 
 
-def gate_rule(*changes: tuple[str, str]) -> Rule:
-    """The rule of a gate with changes in its source, each of which must apply."""
-    module = mutant_of(lists, *changes)
-
-    def rule(path, total, mean, threshold, lean, told=UNKNOWN, share=1.0):  # type: ignore[no-untyped-def]
-        return module.bet_above(path, told, 0, total, mean, threshold, lean, share, new_state())
-
-    return rule
-
-
-def gates(*changes: tuple[str, str]) -> float:
+def gates() -> float:
     """The largest mean, over small lists, of the wealth that bets against the true mean, at the end."""
-    judged, found = gate_rule(*changes), []
-    for path in [np.array(path) * sign for path in PATHS for sign in (1.0, -1.0)]:
+
+    def against(path: np.ndarray) -> float:
         mean = float(path.mean())
-        at_end = (judged(np.array(order), 6.0, mean, 1e9, mean < 0)[1] for order in permutations(path.tolist()))
-        found.append(float(np.mean(list(at_end))))
-    return max(found)
+        return over_all_orders(6, lambda order: gate.bet_above(path[order], 6.0, mean, 1e9, mean < 0)[1])
+
+    return max(against(np.array(path) * sign) for path in PATHS for sign in (1.0, -1.0))
 
 
-def predicted(*changes: tuple[str, str]) -> float:
+def predicted() -> float:
     """The same beside predictions from the baseline's scores, for both sides."""
-    used, found = mutant_of(lists, *changes), []
+    found = []
     for rows in ROWS:
         for old, new in np.array([rows, rows[::-1]], float):
             mean, total = float(np.mean(new - old)), len(old)
@@ -272,11 +234,10 @@ def predicted(*changes: tuple[str, str]) -> float:
                 features = np.ascontiguousarray(np.column_stack([np.ones(total), 2 * b - 1]))
                 sums, told = np.hstack([0.5 * np.eye(2), np.zeros((2, 1))]), np.empty((total, 4))
                 for start in range(total):
-                    used.predict(
-                        path, max(start - 1, 0), start, start + 1, b, b, features, sums, np.empty((2, 3)), told
-                    )
+                    until = max(start - 1, 0), start, start + 1
+                    lists.predict(path, *until, b, b, features, sums, np.empty((2, 3)), told)
                 sides = (path, told, mean), (-path, mirrored(told), -mean)
-                return [used.bet_above(p, t, 0, float(total), x, 1e9, x < 0, 0.0, new_state())[1] for p, t, x in sides]
+                return [gate.bet_above(p, float(total), x, 1e9, x < 0, t, 0.0)[1] for p, t, x in sides]
 
             found.append(over_all_orders(total, at_end).max())
     return float(max(found))
@@ -342,15 +303,6 @@ def challenges(*, known_first: bool = False, known_mean: bool = False) -> float:
     return float(max(found))
 
 
-def mistaken_challenges(*changes: tuple[str, str]) -> float:
-    with pytest.MonkeyPatch.context() as patch:
-        if any(right in source_of(gate) for right, _ in changes):
-            patch.setattr(champion, "Predictions", mutant_of(gate, *changes).Predictions)
-        else:
-            patch.setattr(gate, "lists", mutant_of(lists, *changes))
-        return challenges()
-
-
 def test_known_cells_first_and_the_mean_of_known_cells_are_seen_over_all_orders() -> None:
     assert challenges(known_first=True) > 1.4
     assert challenges(known_mean=True) > 1.5
@@ -370,15 +322,15 @@ def near_best_wealths(evidence: Any, means: np.ndarray, prices: np.ndarray) -> l
     return [f * parts[0] + w * parts[1] + e / len(means) * sum(bets), *parts]
 
 
-def cheapest(*changes: tuple[str, str], delta: float = 1e-9) -> float:
+def cheapest(delta: float = 1e-9) -> float:
     """The largest mean, over all orders of some tables, of M and of each wealth in it."""
-    rng, made, module = np.random.default_rng(8), [], mutant_of(near_best, *changes)
+    rng, made = np.random.default_rng(8), []
     for _ in range(24):
         table, prices = rng.choice([0, 0.5, 1], (3, 4)), rng.permutation([3.0, 1, 2])
         zone = rng.choice([0.0, 0.1, 0.2, 0.3]), rng.choice([0, 0.1])
 
         def at_end(order, table=table, prices=prices, zone=zone):  # type: ignore[no-untyped-def]
-            evidence = played(module.Cheapest(prices, 4, delta, *zone), table, order)
+            evidence = played(near_best.Cheapest(prices, 4, delta, *zone), table, order)
             return near_best_wealths(evidence, table.mean(axis=1), prices)
 
         made.append(over_all_orders(4, at_end).max())
@@ -426,16 +378,50 @@ def test_a_spread_that_unseen_items_break_is_no_evidence() -> None:
 # --- mistakes ---------------------------------------------------------------------------------------------------------------
 
 SEEN: dict[str, tuple[Callable[..., float], float]] = {
-    "race, seen over all orders": (race, 1.02),
+    "race": (race, 1.02),
     "the best arms": (best_sets, 1.02),
     "bars": (at_bars, 1.02),
     "gate": (gates, 1.01),
-    "predictions of a gate": (predicted, 1.001),
-    "champion": (mistaken_challenges, 1.001),
+    "predictions": (predicted, 1.001),
+    "champion": (challenges, 1.001),
     "cheapest": (cheapest, 1.02),
 }
-"""The largest mean with the mistakes of a section of mistakes.txt, and what each must push it above."""
-MISTAKES = [(section, name) for section in SEEN for name in mistakes_of(section)]
+"""The largest mean of what mistakes are about, and what each must push it above."""
+KNOWING = (
+    ("def bets_against(\n    j: int,", "def bets_against(\n    now: FloatArray, j: int,"),
+    ("bets_against(j, top", "bets_against(values, j, top"),
+    ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
+    ("- cross[where[i], j] - cross[where[k], j]", "- all_products[opponents[i], j] - all_products[opponents[k], j]"),
+)
+"""Bets that may know the item, and any arm as the opponent: with all cross products."""
+
+
+def mistakes_seen_by(whom: str) -> list[tuple[str, str, str, Change]]:
+    """What a mistake is about, its modules, its name and the change."""
+    found = []
+    for section, name, *change in mistakes_in(Path(__file__).with_name("mistakes.txt")):
+        about, modules, seers = section.split(": ")
+        if whom in seers.split(", "):
+            found.append((about, modules, name, tuple(change)))
+    return found
+
+
+def make(patch: pytest.MonkeyPatch, about: str, modules: str, change: Change) -> None:
+    """Make a mistake, wherever its modules are used."""
+    names = [f"surest.{name}" for name in modules.split()]
+    fresh = rebuilt(names, change, *(KNOWING if about == "race" else ()))
+    if about == "race":
+        of_lists, standings = vars(fresh[names[0]]), fresh[names[1]].Standings
+        count = standings.count
+
+        def counting(self: items.Standings, values: np.ndarray) -> None:
+            past = np.nan_to_num(self.scores.values[: self.scores.t])
+            of_lists["all_products"] = past.T @ past
+            of_lists["leading_now"] = lambda sums: [self.play[np.argmax(sums[self.play])]]
+            count(self, values)
+
+        standings.count = counting
+    put(patch, fresh)
 
 
 @pytest.mark.parametrize("worst", [*(worst for worst, _ in SEEN.values()), partial(cheapest, delta=0.4)])
@@ -444,7 +430,10 @@ def test_the_mean_wealth_against_what_is_true_is_at_most_one(worst: Callable[[],
     assert 0.9 < worst() <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(("section", "name"), MISTAKES)
-def test_a_mistake_is_seen(section: str, name: str) -> None:
-    worst, least = SEEN[section]
-    assert worst(*mistakes_of(section)[name]) > least
+@pytest.mark.parametrize(("about", "modules", "name", "change"), mistakes_seen_by("orders"))
+def test_a_mistake_is_seen(
+    about: str, modules: str, name: str, change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(monkeypatch, about, modules, change)
+    worst, least = SEEN[about]
+    assert worst() > least, name

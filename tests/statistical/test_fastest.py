@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from mistakes import Change, rebuilt
 from statistical.list_tables import PINNED, most_allowed
-from statistical.race_mutants import mutant_of
-from surest.speed import evidence
 from surest.speed.evidence import (
     MOMENT,
     PILOT,
@@ -129,9 +128,9 @@ def played(machine: Machine, delta: float, seed: int, max_runs: int | None = 200
         return end.value
 
 
-def mutant(*changes: tuple[str, str]) -> type[Comparisons]:
-    """The comparisons with mistakes in their source."""
-    return mutant_of(evidence, *changes).Comparisons
+def mutant(change: Change) -> type[Comparisons]:
+    """The comparisons with a mistake in their source."""
+    return rebuilt(["surest.speed.evidence"], change)["surest.speed.evidence"].Comparisons
 
 
 RECENT_STAKES = (

@@ -1,21 +1,17 @@
 """The paper's lemmas, theorems and figures, each as a check; and the checks can fail: seeded mistakes are caught by them."""
 
-import importlib
-import inspect
-import sys
 import time
 from math import e, exp, log
 from pathlib import Path
-from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
 
 from agreement import paper_transcription as slow
 from agreement.test_paper import LEAN, check_agreement, check_scripted_stars
+from mistakes import mistakes_in, put, rebuilt
 from statistical import paper_claims as claims
 from statistical.list_tables import MANY, PINNED
-from statistical.race_mutants import mistakes_in
 from surest.algorithms.paper import elimination, estimates, identification
 from surest.algorithms.paper.constants import Constants
 from surest.arms.finite import finite_arms
@@ -253,22 +249,6 @@ def check_star_pulls() -> None:
     claims.check_identifier(claims.start_star, claims.FOUR, 20, 6836, 0.06)
 
 
-def mutate(module: ModuleType, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a changed copy of a module's functions wherever the true ones are used."""
-    source = inspect.getsource(module)
-    assert source.count(right) == 1, f"{right!r} must be found once"
-    changed, own = dict(vars(module)), {}
-    exec(compile(source.replace(right, wrong), module.__file__, "exec"), changed)
-    for name, value in vars(module).items():
-        if inspect.isfunction(value) and value.__module__ == module.__name__:
-            own[value] = FunctionType(changed[name].__code__, vars(module), name, value.__defaults__)
-            own[value].__kwdefaults__ = value.__kwdefaults__
-    for user in [m for name, m in sys.modules.items() if name.startswith(("surest.", "agreement.", "statistical."))]:
-        for name, value in list(vars(user).items()):
-            if inspect.isfunction(value) and value in own:
-                monkeypatch.setattr(user, name, own[value])
-
-
 CHECKS = [
     check
     for name, check in {**vars(claims), **globals()}.items()
@@ -290,6 +270,6 @@ def test_a_mistake_is_caught(module, caught_by, right, wrong, monkeypatch: pytes
     """By a check of the claims or of a boundary, or where it no longer agrees with the transcription."""
     how, _, name = caught_by.rpartition(" ")
     check = agrees(name, as_printed=how == "as printed") if how else {**vars(claims), **globals()}[name]
-    mutate(importlib.import_module(f"surest.algorithms.paper.{module}"), right, wrong, monkeypatch)
+    put(monkeypatch, rebuilt([f"surest.algorithms.paper.{module}"], (right, wrong)))
     with pytest.raises((AssertionError, ValueError)):  # a wrong result, or a request that makes no sense
         check()

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from mistakes import rebuilt
 from statistical.list_tables import MANY, Table, most_allowed, played, rare, rows
-from statistical.race_mutants import mutant
 from surest.algorithms.race import race
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.units import in_random_order
@@ -155,9 +155,11 @@ def epsilon_table() -> Table:
 
 def test_epsilon_with_free_opponents_is_noticed() -> None:
     """The mistake: the margin of ε = 0.1, 20 of 200, in the wealths whose opponents change: each twin is out by the other."""
-    module = mutant(
-        ("margin = -lead / left", "margin = -(lead + 20) / left"), ("left - lead <= least", "left - lead - 20 <= least")
+    free = (
+        ("margin = -lead / left", "margin = -(lead + 20) / left"),
+        ("left - lead <= least", "left - lead - 20 <= least"),
     )
+    _, module = rebuilt(["surest.kernels.lists", "surest.evidence.lists.race"], *free).values()
     rng, table, named_third = np.random.default_rng(13), epsilon_table(), 0
     for _ in range(30):
         standings = played(module.Standings(3, np.ones(200), 0.05), table, rng.permutation(200))

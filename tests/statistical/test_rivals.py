@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from agreement.interpreted_rivals import RIVALS, interpreted_rivals
+from agreement.rivals_agreement import RIVALS, mistaken_rivals
+from mistakes import mistakes_in
 from statistical.list_tables import MANY, PINNED
-from statistical.race_mutants import mistakes_in
 from surest.algorithms import REGISTRY, Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
@@ -114,7 +114,7 @@ GROSS = mistakes_in(Path(__file__).with_name("rivals_mistakes.txt"))
 def test_a_gross_mistake_shows_in_the_wrong_answers(module: str, seen_by: str, right: str, wrong: str) -> None:
     """These counts see only what is badly broken. Constants are seen in pulls, and in the transcriptions' moves."""
     name, instance = seen_by.split(", ")
-    entry, arms, runs, delta = interpreted_rivals(f"surest.{module}", right, wrong)[name], INSTANCES[instance], 100, 0.3
+    entry, arms, runs, delta = mistaken_rivals(module, right, wrong)[name], INSTANCES[instance], 100, 0.3
     epsilon = 0.01 if entry.goal == "ε-optimal arm" else 0.0
     bad = 0
     for seed in range(runs):
