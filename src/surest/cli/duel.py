@@ -1,13 +1,12 @@
 """``surest duel``: who beats all others head to head, by a command that judges two, or from recorded duels."""
 
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from surest.cli.output import asked, check_drawn, show_result
-from surest.cli.settings import OF_COMMANDS, option, problem_options, refuse, search_options
+from surest.cli.settings import OF_COMMANDS, Given, option, problem_options, refuse, search_options
 from surest.core.duels import DUELS, pair_labels
 from surest.core.scale import Scale
 
@@ -49,7 +48,7 @@ def duel(**given: Any) -> int:
     return _judged(given, settings, scale)
 
 
-def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
+def _recorded(given: Given, settings: Given) -> int:
     from surest.search.duel import duel as search
 
     columns = {ours: theirs for ours, _, theirs in (text.partition("=") for text in given["columns"])}
@@ -57,7 +56,7 @@ def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
     return show_result(search(given["source"], history=check_drawn(given), progress=False, **how), given)
 
 
-def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+def _judged(given: Given, settings: Given, scale: Scale) -> int:
     from surest.cli.searches import run_commands
     from surest.search.commands import Command, checked_command
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import click
 from surest.cli.output import asked
 from surest.cli.settings import (
     OF_COMMANDS,
+    Given,
     column_options,
     columns_given,
     option,
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
     from surest.arms.tables import Table
 
 COLUMNS = ("arm", "item", "value")
+OF_TABLES = ("simulate", "suggest", "scorer", *(f"{name}_column" for name in COLUMNS))
 
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[TABLE | LOG...]")
 @problem_options(*(name for name in SETTINGS if name != "repeats"), algorithm=ALGORITHMS["best"][True])
 @option("--suggest K", "Print the next K cells to evaluate, as CSV, and nothing else; with --json, as a key.")
-@column_options("arm", "item", "value")
+@column_options(*COLUMNS)
 @option("--simulate", "Search the TABLE or LOGs as if each score had to be evaluated.")
 @option("--scorer NAME", "The scorer that counts, if the LOGs have several.")
 @option("--items FILE", "The items to run commands on: lines of text, .jsonl or .csv.")
@@ -60,15 +62,13 @@ def evaluate(**given: Any) -> int:
     if not given["files"]:
         if given["items"] is None or not given["commands"]:
             raise click.UsageError("give a TABLE, or --items FILE and an arm with each --command NAME=COMMAND")
-        refuse(
-            "commands", "simulate", "suggest", "scorer", *(f"{name}_column" for name in COLUMNS), only="a TABLE or LOGs"
-        )
+        refuse("commands", *OF_TABLES, only="a TABLE or LOGs")
         return searches.run_commands(given, settings, scale, parse_commands(given["commands"]))
     refuse("TABLE", "items", "commands", *OF_COMMANDS, "study", "storage")
     return _table(given, settings, scale)
 
 
-def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+def _table(given: Given, settings: Given, scale: Scale) -> int:
     import numpy as np
 
     from surest.cli.output import show_result
@@ -94,14 +94,12 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     return show_result(result, given, lines=lines)
 
 
-def _read(given: Mapping[str, Any]) -> "Table":
+def _read(given: Given) -> "Table":
     from surest.arms.tables import table_of
 
     files = given["files"]
     if len(files) > 1 and all(name.lower().endswith(".csv") for name in files):
-        raise click.UsageError(
-            "give one TABLE (arm,item,value); 'surest gate' compares two files of scores (item,value)"
-        )
+        raise click.UsageError("give one TABLE (arm,item,value); 'surest gate' compares files of scores (item,value)")
     return table_of(list(files), columns_given(given) or None, scorer=given["scorer"])
 
 

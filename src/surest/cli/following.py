@@ -1,10 +1,10 @@
 """``surest identify FILE``, read once or, with ``--follow``, again and again: new rows count as they come, until they decide."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from surest.arms.recorded import Records
 from surest.arms.tables import Table
 from surest.arms.totals import Totals
 from surest.cli.progress import Screen
-from surest.cli.settings import columns_given
+from surest.cli.settings import Given, columns_given
 from surest.cli.streams import say
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
@@ -35,7 +35,7 @@ Judge = Callable[[K], tuple[Running[Answer], bool]]
 """Takes in all that there is; the run that it comes to, and whether that decides."""
 
 
-def read(given: Mapping[str, Any], scale: Scale) -> Totals | Records | FiniteArms:
+def read(given: Given, scale: Scale) -> Totals | Records | FiniteArms:
     """What a SOURCE holds that is no Python: simulated arms that are named, or what `read_source` finds in a file."""
     if not is_path(given["source"]):
         return parse_source(given["source"], given["instance"])
@@ -54,9 +54,7 @@ def naming(records: Records, labels: tuple[str, ...], source: str) -> Records:
     return records.since(Records(labels, [np.empty(0)] * len(labels)), source) if labels else records
 
 
-def followed_rewards(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, seen: Records
-) -> tuple[Records, int | None]:
+def followed_rewards(given: Given, settings: Given, scale: Scale, seen: Records) -> tuple[Records, int | None]:
     """Recorded rewards once they decide, or once a signal came: all that there are, and the signal; `seen` are the first."""
     labels = given["labels"] or _of_two_arms(given, scale, seen).labels
     session = Session(labels, **with_batch({"seed": 0, **settings}))
@@ -66,40 +64,35 @@ def followed_rewards(
         feeding.more(records.rewards)
         return session.running, session.finished
 
-    with Screen(labels, scale, quiet=given["quiet"]) as screen:
-        return _followed(given, scale, screen, judge, Records(labels, [np.empty(0)] * len(labels)), "rewards")
+    return _followed(given, scale, judge, Records(labels, [np.empty(0)] * len(labels)))
 
 
-def followed_totals(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, seen: Totals
-) -> tuple[Totals, int | None]:
+def followed_totals(given: Given, settings: Given, scale: Scale, seen: Totals) -> tuple[Totals, int | None]:
     """Totals once they decide, or once a signal came, and the signal; `seen` are the first."""
 
     def judge(totals: Totals) -> tuple[Running[Answer], bool]:
         running, _ = judge_totals(totals, **settings)
         return running, running.value is not None and running.value.certified
 
-    with Screen(seen.labels, scale, quiet=given["quiet"]) as screen:
-        screen.view.counted = "trials"
-        return _followed(given, scale, screen, judge, seen, "totals")
+    return _followed(given, scale, judge, seen, counted="trials")
 
 
-def _followed(
-    given: Mapping[str, Any], scale: Scale, screen: Screen, judge: Judge[K], seen: K, what: str
-) -> tuple[K, int | None]:
+def _followed(given: Given, scale: Scale, judge: Judge[K], seen: K, counted: str = "pulls") -> tuple[K, int | None]:
     """Take in a file now, and again whenever it has changed, until that decides, or a signal ends it.
 
     A file that cannot be taken in is tried again a few times: somebody may be writing it.
     """
     source, stamp, strikes, (running, _) = given["source"], None, 0, judge(seen)
+    screen = Screen(seen.labels, scale, quiet=given["quiet"])
+    screen.view.counted = counted
     # A view that stands still should say what it waits for.
     screen.view.footing = f"waiting for more in {source}; {screen.view.footing}"
-    with suppress(Stop):
+    with screen, suppress(Stop):
         while True:
             before = _stamp(Path(source))
             if before != stamp or strikes:
                 try:
-                    seen = _still(type(seen), what, given, scale).since(seen, source)
+                    seen = _still(type(seen), given, scale).since(seen, source)
                     running, decided = judge(seen)
                     if decided:
                         break
@@ -114,21 +107,22 @@ def _followed(
     return seen, screen.stopped_by
 
 
-def _still(kind: type[K], what: str, given: Mapping[str, Any], scale: Scale) -> K:
+def _still(kind: type[K], given: Given, scale: Scale) -> K:
     """What the file holds by now, which must be of the same kind as before."""
     found = read(given, scale)
     if not isinstance(found, kind):
+        what = "rewards" if kind is Records else "totals"
         raise SourceError(f"{given['source']} held {what}, and does no longer; begin a new search")
     return found
 
 
-def _of_two_arms(given: Mapping[str, Any], scale: Scale, seen: Records) -> Records:
+def _of_two_arms(given: Given, scale: Scale, seen: Records) -> Records:
     """The rewards of a file once it has those of at least two arms; `seen` are the first."""
     if len(seen.labels) < 2:
         say(f"surest: waiting for rows of two arms in {given['source']}; --arm names the arms", err=True)
     while len(seen.labels) < 2:
         time.sleep(EVERY)
-        seen = _still(Records, "rewards", given, scale)
+        seen = _still(Records, given, scale)
     say(f"surest: following {given['source']}: arms {', '.join(seen.labels)}. --arm names others", err=True)
     return seen
 

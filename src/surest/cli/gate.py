@@ -1,7 +1,6 @@
 """``surest gate``: is the candidate worse than the baseline? An exit status for a build, a line for its log."""
 
 import time
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import click
 
 from surest.cli.evaluate import as_csv
 from surest.cli.settings import (
+    Given,
     check_decision,
     column_options,
     columns_given,
@@ -113,7 +113,7 @@ def gate(**given: Any) -> int:
     return STATUS[found.verdict]
 
 
-def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
+def _sides(given: Given) -> tuple[str, str]:
     arms, files = (given["baseline"], given["candidate"]), given["files"]
     named = [arm for arm in arms if arm is not None]
     if len(files) == 2 and not named and given["study"] is None:
@@ -123,7 +123,7 @@ def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
     return named[0], named[1]
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(given: Given) -> dict[str, Any]:
     names = "equivalent predict ledger shuffled common strict scorer"
     settings = {**settings_given(dict(given)), **{name: given[name] for name in names.split()}}
     settings["history"] = list(given["history"]) or None
@@ -147,7 +147,7 @@ def flips_csv(found: Gate) -> str:
     return as_csv(("item", "baseline", "candidate"), (row for row in found.scores if row[0] in changed))
 
 
-def _show(given: Mapping[str, Any]) -> int:
+def _show(given: Given) -> int:
     if given["ledger"] is None:
         raise click.UsageError("--show needs --ledger")
     from surest.study.ledger import Ledger

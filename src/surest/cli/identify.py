@@ -8,10 +8,8 @@ from surest.cli.output import asked
 from surest.cli.settings import FRESH, OF_COMMANDS, column_options, option, problem_options, refuse, search_options
 from surest.cli.sources import is_python, load
 
-OF_FILES = (
-    "arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow", "finished", "shuffle",
-)  # fmt: skip
-"""Options that go with files only."""
+OF_TOTALS = ("sum_rows", "successes_column", "trials_column")
+OF_FILES = ("arm_column", "value_column", *OF_TOTALS, "follow", "finished", "shuffle")  # options that need a file
 
 
 @click.command()
@@ -84,7 +82,7 @@ def identify(**given: Any) -> int:
     if isinstance(found, Totals):
         refuse("totals", "suggest", "labels", "resample", "clip", "instance", "shuffle", "finished")
         return sources.identify_totals(given, settings, scale, found)
-    refuse("rewards", "sum_rows", "successes_column", "trials_column", only="a table of totals")
+    refuse("rewards", *OF_TOTALS, only="a table of totals")
     if isinstance(found, Records):
         if given["shuffle"] is not None:
             refuse("--shuffle, which needs all rows to be there", "follow", "suggest")

@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from surest.cli import SIGNALLED
-from surest.cli.settings import check_decision, refuse, settings_given, write_decision
+from surest.cli.settings import Given, check_decision, refuse, settings_given, write_decision
 from surest.cli.streams import print_json, say
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import Scale, checked_scale
@@ -20,7 +20,7 @@ from surest.text import count, shell_line, visible
 from surest.writing import check_place
 
 
-def check_drawn(given: Mapping[str, Any]) -> bool:
+def check_drawn(given: Given) -> bool:
     """Refuse, before any work is done, what cannot be drawn or written. Returns whether evidence over time is to be kept."""
     if given["picture"] is not None:
         from surest.report import plots
@@ -46,7 +46,7 @@ def asked(given: dict[str, Any], **more: Any) -> tuple[dict[str, Any], Scale]:
 
 
 def show_result(
-    result: Result, given: Mapping[str, Any], facts: Mapping[str, Any] = {}, lines: Sequence[str] = (), *,
+    result: Result, given: Given, facts: Mapping[str, Any] = {}, lines: Sequence[str] = (), *,
     suggestions: Sequence[Mapping[str, Any]] = (), stopped_by: int | None = None,
 ) -> int:  # fmt: skip
     """The verdict, what it cost and the leading arms; with ``--json`` all of it as data, `facts` included.
@@ -74,7 +74,9 @@ def show_result(
     for line in lines:
         say(line, wrap=True)
     if suggestions:
-        say_next(suggestions, len(result.wanted))
+        rows = [[visible(suggestion["arm"]), count(suggestion["times"])] for suggestion in suggestions]
+        more = [f"… {len(result.wanted) - len(rows):,} more"] if len(result.wanted) > len(rows) else []
+        say_table("\n".join([*aligned([["run next", "times"], *rows], right={"times"}), *more]))
     say("")
     say_table(str(result.arms))
     if result.duels is not None and result.pulls:
@@ -111,13 +113,6 @@ def say_found(result: Result, but: str = "") -> None:
 def say_table(text: str) -> None:
     """A table, its head in bold."""
     say(text, bold=text.partition("\n")[0])
-
-
-def say_next(suggestions: Sequence[Mapping[str, Any]], arms: int) -> None:
-    """The arms to evaluate next, and how often; of so many `arms` in all."""
-    rows = [[visible(suggestion["arm"]), count(suggestion["times"])] for suggestion in suggestions]
-    more = [f"… {arms - len(rows):,} more"] if arms > len(rows) else []
-    say_table("\n".join([*aligned([["run next", "times"], *rows], right={"times"}), *more]))
 
 
 LEFT_OUT = ("as_json", "quiet", "picture", "page", "decision", "study", "storage", "follow")

@@ -5,7 +5,7 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +20,7 @@ from surest.arms.files import read_items
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.output import check_drawn, command_again, show_result
 from surest.cli.progress import Screen
+from surest.cli.settings import Given
 from surest.cli.streams import say
 from surest.core.duels import DUELS
 from surest.core.problem import SETTINGS, default_algorithm
@@ -44,7 +45,7 @@ SCRATCH = re.compile(r"sqlite:///(.*/)?surest-[a-z]+-[0-9a-f]{8}\.db")
 
 
 @contextmanager
-def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Iterator[Study]:
+def kept(given: Given, labels: Sequence[str], workers: int, settings: Given) -> Iterator[Study]:
     """The study that keeps a search: the one that was named, or one in a file of its own, gone once the search is over.
 
     What ends unfinished is kept, and the command that goes on with it is printed.
@@ -67,7 +68,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
                 Path(f"{storage.removeprefix('sqlite:///')}{end}").unlink(missing_ok=True)
 
 
-def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Study:
+def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settings: Given) -> Study:
     """The study, made if it is not there. Of one that is there, only what the command line says must agree with it."""
     options = {key: value for key, value in settings.items() if key not in KNOWN}
     own = {key: value for key, value in settings.items() if key in KNOWN}
@@ -96,15 +97,13 @@ def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
 def check_words(study: Study, words: Sequence[str]) -> None:
     """Refuse a command that would evaluate all arms, or all items, alike."""
     said = {place for place in PLACES for word in words if f"{{{place}}}" in word}
-    pairs = study.settings.problem.algorithm == DUELS
+    pairs, command = study.settings.problem.algorithm == DUELS, f"the command {' '.join(words)!r}"
     if pairs and not ("arm" in said or {"first", "second"} <= said):
-        raise UsageError(
-            f"the command {' '.join(words)!r} must contain {{first}} and {{second}}: the study is of duels"
-        )
+        raise UsageError(f"{command} must contain {{first}} and {{second}}: the study is of duels")
     if len(study.labels) > 1 and "arm" not in said and not pairs:
-        raise UsageError(f"the command {' '.join(words)!r} must contain {{arm}}, or all arms would be the same")
+        raise UsageError(f"{command} must contain {{arm}}, or all arms would be the same")
     if study.items and "item" not in said:
-        raise UsageError(f"the command {' '.join(words)!r} must contain {{item}}: the study is on a list of items")
+        raise UsageError(f"{command} must contain {{item}}: the study is on a list of items")
     if not study.items and "item" in said:
         raise UsageError(f"study {study.name!r} has no items; take {{item}} out of the command")
 
@@ -135,11 +134,14 @@ def run_worker(
 
 
 def run_commands(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, commands: Sequence[Command],
+    given: Given, settings: Given, scale: Scale, commands: Sequence[Command],
     players: Sequence[str] = (),
 ) -> int:  # fmt: skip
     """Run commands, several at a time; on the items of a file, where one is given, drawn for each duel of `players`."""
-    runner, workers, items = Runner(scale, given["timeout"]), given["workers"] or 1, item_texts(given.get("items"))
+    runner, workers, items = Runner(scale, given["timeout"]), given["workers"] or 1, None
+    if given.get("items") is not None:
+        values = [item.value for item in read_items(given["items"])]
+        items = [value if isinstance(value, str) else json.dumps(value) for value in values]
     labels, listed = tuple(players or [command.label for command in commands]), items is not None and not players
     screen = Screen(labels, scale, quiet=given["quiet"], kept=True, items=listed)
     functions = [screen.counted(runner.arm(command)) for command in commands]
@@ -151,13 +153,7 @@ def run_commands(
         return searched(given, asked, scale, screen, work, pool, workers, runner)
 
 
-def item_texts(path: str | None) -> list[str] | None:
-    """The items of a file, as commands are given them; None where there is no file."""
-    values = [] if path is None else [item.value for item in read_items(path)]
-    return None if path is None else [value if isinstance(value, str) else json.dumps(value) for value in values]
-
-
-def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any) -> int:
+def run_python(given: Given, settings: Given, scale: Scale, arms: Any) -> int:
     """Python arms whose rewards are kept in a study: called one after the other, in this thread, where Ctrl-C finds them."""
     source = kind_of_arms(arms, scale)
     if not isinstance(source, Functions):
@@ -169,7 +165,7 @@ def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Sca
 
 
 def searched(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, screen: Screen, work: Callable[[int], Work],
+    given: Given, settings: Given, scale: Scale, screen: Screen, work: Callable[[int], Work],
     pool: Executor | None, workers: int = 1, runner: Runner | None = None,
 ) -> int:  # fmt: skip
     """Let a driver do the `work` that a seed makes, on the study that keeps its rewards, and show what was found."""

@@ -17,6 +17,8 @@ from surest.text import shell_line
 from surest.writing import check_place
 
 Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
+Given = Mapping[str, Any]  # the parameters of a command, by name
 VALUES: dict[str, Any] = {
     **dict.fromkeys(("K", "N"), click.IntRange(1)),
     **dict.fromkeys(("SEED", "[SEED]"), int),
@@ -25,7 +27,7 @@ VALUES: dict[str, Any] = {
 """What click reads where a value is written so; others are text."""
 
 
-def option(written: str, what: str, **how: Any) -> Callable[[Function], Function]:
+def option(written: str, what: str, **how: Any) -> Decorator:
     """An option of a command: its names and its value, as help shows them, and what it says.
 
     ``--suggest K`` takes a value of the kind in `VALUES`, ``--arm labels NAME...`` may be repeated, ``--quiet`` is a flag.
@@ -64,9 +66,7 @@ def whole_budget(budget: float | None) -> int | None:
     if budget is None:
         return None
     if not 0 <= budget < math.inf or budget != int(budget):
-        raise click.BadParameter(
-            f"{budget} is not a number of evaluations; give one such as 100000 or 1e6", param_hint="--budget"
-        )
+        raise click.BadParameter(f"{budget} is not a number of evaluations such as 1e6", param_hint="--budget")
     return int(budget)
 
 
@@ -76,14 +76,13 @@ option_option = option(
     "An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
 )
 decision_option = option(
-    "--decision FILE", "Write the verdict and everything it rests on, for surest-verify: .jsonl or .jsonl.gz."
+    "--decision FILE", "Write the verdict and its evidence, for surest-verify: .jsonl or .jsonl.gz."
 )
-storage_option = option(
-    "--storage URL", "Storage of the study.  [default: sqlite:///surest.db]", envvar="SUREST_STORAGE"
-)
+STORED = "Storage of the study.  [default: sqlite:///surest.db]"
+storage_option = option("--storage URL", STORED, envvar="SUREST_STORAGE")
 
 
-def column_options(*names: str) -> Callable[[Function], Function]:
+def column_options(*names: str) -> Decorator:
     """What a table calls its columns: ``--arm-column`` and its like."""
     what = {"arm": "names the arm", "item": "names the item", "value": "holds the value"}
     return several(*(
@@ -91,7 +90,7 @@ def column_options(*names: str) -> Callable[[Function], Function]:
     ))  # fmt: skip
 
 
-def several(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def several(*options: Decorator) -> Decorator:
     """Several options as one decorator."""
 
     def decorated(command: Function) -> Function:
@@ -185,12 +184,10 @@ TYPES: dict[str, Any] = {
 """What click reads; a text for other settings."""
 
 
-def problem_options(
-    *names: str, algorithm: str = DEFAULTS["algorithm"], own: bool = True
-) -> Callable[[Function], Function]:
+def problem_options(*names: str, algorithm: str = DEFAULTS["algorithm"], own: bool = True) -> Decorator:
     """An option for each of these settings of a problem and, unless told otherwise, ``--option`` for the algorithm's own."""
 
-    def setting(name: str) -> Callable[[Function], Function]:
+    def setting(name: str) -> Decorator:
         meta, default = SETTINGS[name], algorithm if name == "algorithm" else DEFAULTS[name]
         shown = "0,1" if name == "bounds" else None if name == "seed" or default is False else default
         value = (meta.extra or {})["metavar"]

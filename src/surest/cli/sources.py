@@ -21,6 +21,7 @@ from surest.arms.totals import Totals
 from surest.cli.following import followed_rewards, followed_totals, naming
 from surest.cli.output import check_drawn, command_again, show_result
 from surest.cli.progress import Screen
+from surest.cli.settings import Given
 from surest.cli.streams import say
 from surest.core.scale import Scale
 from surest.errors import SourceError
@@ -81,7 +82,7 @@ def _module(name: str, source: str) -> ModuleType:
 SUGGESTED = 5  # arms to evaluate next that are listed, where nothing else is said
 
 
-def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, totals: Totals) -> int:
+def identify_totals(given: Given, settings: Given, scale: Scale, totals: Totals) -> int:
     """Judge the totals of a table, or, with --follow, until they decide."""
     stopped_by = None
     if given["follow"]:
@@ -90,7 +91,7 @@ def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale
     return show_result(result, given, {"about": ASSUMED}, stopped_by=stopped_by)
 
 
-def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, records: Records) -> int:
+def identify_recorded(given: Given, settings: Given, scale: Scale, records: Records) -> int:
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
     stopped_by = None
     if given["follow"]:
@@ -116,7 +117,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     return status
 
 
-def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
+def identify_simulated(given: Given, settings: Given, scale: Scale, arms: FiniteArms) -> int:
     """Draw from laws."""
     screen = Screen(arms.labels, scale, quiet=given["quiet"])
     result = _searched(given, settings, screen, arms)
@@ -126,7 +127,7 @@ def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], sc
     return _shown(result, given, screen, lines=comparison(result, arms.mirrored() if scale.minimise else arms))
 
 
-def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any) -> int:
+def identify_python(given: Given, settings: Given, scale: Scale, arms: Any) -> int:
     """Call Python functions, one after the other, where Ctrl-C may interrupt them, or take whatever else Python code gives."""
     source = kind_of_arms(arms, scale, wants="a count" if given["vectorised"] else "")
     screen = Screen(source.labels, scale, quiet=given["quiet"])
@@ -141,13 +142,13 @@ def _ended(result: Result, stopped_by: int | None) -> Result:
     return result if stopped_by is None or result.certified else replace(result, reason="interrupted")
 
 
-def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], screen: Screen, arms: Any) -> Result:
+def _searched(given: Given, settings: Given, screen: Screen, arms: Any) -> Result:
     how: dict[str, Any] = {"vectorised": given["vectorised"], "record": given["decision"] is not None}
     with screen:
         return find_best(arms, **settings, **how, on_request=screen, progress=False, history=check_drawn(given))
 
 
-def _shown(result: Result, given: Mapping[str, Any], screen: Screen, kept: str = "", lines: Sequence[str] = ()) -> int:
+def _shown(result: Result, given: Given, screen: Screen, kept: str = "", lines: Sequence[str] = ()) -> int:
     """Show what was found and, where a signal ended it, the command that does it again."""
     status = show_result(result, given, {}, lines, stopped_by=screen.stopped_by)
     if screen.stopped_by is not None:

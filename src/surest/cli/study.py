@@ -12,6 +12,8 @@ import click
 from surest.cli import Commands, streams
 from surest.cli.settings import (
     FRESH,
+    Decorator,
+    Function,
     check_decision,
     decision_option,
     option,
@@ -30,11 +32,10 @@ from surest.writing import written
 
 # What only some commands need is imported there: ask and tell are called once for each evaluation.
 
-Function = Callable[..., Any]
 Said = tuple[Any, ...]  # data for ``--json``, what is printed otherwise, and the exit status, if that is not 0
 
 
-def stored_in(kinds: str) -> Callable[[Function], Function]:
+def stored_in(kinds: str) -> Decorator:
     """Where studies are kept, if not in the usual file."""
     return option("--storage URL", kinds, envvar="SUREST_STORAGE", default=STORAGE, show_default=True, show_envvar=True)
 
@@ -82,9 +83,7 @@ def study() -> None:
     """
 
 
-def on_study(
-    verb: str, *options: Callable[[Function], Function], runs: bool = True, **how: Any
-) -> Callable[[Function], Function]:
+def on_study(verb: str, *options: Decorator, runs: bool = True, **how: Any) -> Decorator:
     """A command on the study that its first argument names. It `runs` the study's algorithm, which may be in a file.
 
     The function is given the open study and the options. It returns data for ``--json``, what is printed otherwise and, if that
@@ -209,7 +208,7 @@ def resume(opened: Study) -> Said:
     return {"name": opened.name, "paused": False}, f"study {opened.name} goes on"
 
 
-def worker(what: str) -> Callable[[Function], Function]:
+def worker(what: str) -> Decorator:
     """The option that names a worker."""
     return option("--worker WHO", what, default=shell_name)
 
@@ -270,9 +269,7 @@ def fail(opened: Study, ticket: int, reason: str, reward: float | None, worker: 
 @on_study(
     "work",
     click.argument("words", nargs=-1, required=True, metavar="-- COMMAND..."),
-    option(
-        "--workers", "Maximum number of commands at a time.", default=1, type=click.IntRange(1, 1000), show_default=True
-    ),
+    option("--workers K", "Maximum number of commands at a time.", default=1, type=click.IntRange(1, 1000)),
     option("--timeout T", "Seconds after which a command is stopped and counts as failed."),
     option("--retries K", "Give up after this many failures of one evaluation.", type=click.IntRange(0)),
     option("--clip", "Count a number outside the bounds as the nearer bound."),

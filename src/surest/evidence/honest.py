@@ -20,12 +20,6 @@ def mean_interval(
 
     With `weights` it is one of a list without replacement, each time in proportion to weight: these are those of the sample, and
     `total` is that of the list.
-
-    >>> low, high = mean_interval(np.tile([1.0, 1, 0], 100), 0.05)
-    >>> round(low, 2), round(high, 2)
-    (0.57, 0.75)
-    >>> mean_interval(np.array([1.0, 0, 1]), 0.05, np.ones(3), 3)
-    (0.6666666666666666, 0.6666666666666666)
     """
     if weights is not None and weights.sum() >= total * (1 - 1e-12):  # the whole list
         return (float(weights @ sample) / total,) * 2

@@ -37,16 +37,7 @@ class Characteristic:
 
 
 def characteristic(arms: FiniteArms, costs: FloatArray | None = None) -> Characteristic:
-    """T* and the optimal shares of pulls; with the cost of a pull of each arm, T* in cost: Σ w·c in the place of Σ w.
-
-    >>> from surest.arms.finite import bernoulli
-    >>> hard = characteristic(bernoulli([0.5, 0.45, 0.43, 0.4]))
-    >>> round(hard.time, 1), hard.weights.round(3)
-    (989.8, array([0.417, 0.39 , 0.136, 0.057]))
-    >>> dear = characteristic(bernoulli([0.5, 0.45]), np.array([10.0, 1.0]))
-    >>> round(dear.time), dear.weights.round(2)  # shares go with the root of the cost
-    (3451, array([0.24, 0.76]))
-    """
+    """T* and the optimal shares of pulls; with the cost of a pull of each arm, T* in cost: Σ w·c in the place of Σ w."""
     n = len(arms)
     if n == 1:
         return Characteristic(0.0, np.ones(1))

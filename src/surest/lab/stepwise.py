@@ -120,14 +120,7 @@ class Finished:
 def simulate_blocks(
     stepwise: Stepwise, simulation: FiniteSimulation, *, budget: int | None = None, record: bool = False
 ) -> Finished:
-    """Run to the end, or to the first request that the budget does not allow. `record` needs a budget, and its memory.
-
-    >>> from surest.algorithms import REGISTRY, Task
-    >>> from surest.arms.finite import bernoulli
-    >>> task = Task(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
-    >>> simulate_blocks(REGISTRY["lucb"].stepwise(task), bernoulli([0.8, 0.2]).simulate(1)).value.arm
-    0
-    """
+    """Run to the end, or to the first request that the budget does not allow. `record` needs a budget, and its memory."""
     state, n = stepwise.state, len(simulation.labels)
     first, most = max(8, min(FIRST, ALL // n)), max(8, min(MOST, ALL // n))
     rewards, used, drawn = np.empty((n, most)), np.zeros(n, np.int64), np.full(n, first)

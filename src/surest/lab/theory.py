@@ -32,12 +32,7 @@ class Hardness:
 
 
 def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:
-    """Gaps and sums of an instance; infinite where two arms are best.
-
-    >>> hard = hardness([0.5, 0.4], [0.25, 0.24])
-    >>> round(hard.h), round(hard.h_var)
-    (200, 69)
-    """
+    """Gaps and sums of an instance; infinite where two arms are best."""
     mu, var = np.asarray(means, float), np.asarray(variances, float)
     best = int(mu.argmax())
     gaps = mu[best] - mu
@@ -50,32 +45,19 @@ def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:
 
 
 def entropy(gaps: FloatArray) -> float:
-    """The gap entropy Ent(Δ_2 … Δ_n) of Chen, Li and Qiao: that of Σ 1/Δ² over the classes 2^−k ≤ Δ < 2^−(k−1), in nats.
-
-    >>> from math import log
-    >>> entropy(np.array([0.5, 0.5, 0.25, 0.25])) == 0.2 * log(5) + 0.8 * log(1.25)
-    True
-    """
+    """The gap entropy Ent(Δ_2 … Δ_n) of Chen, Li and Qiao: that of Σ 1/Δ² over the classes 2^−k ≤ Δ < 2^−(k−1), in nats."""
     _, classes = np.unique(np.frexp(gaps)[1], return_inverse=True)
     share = np.bincount(classes, gaps**-2.0) / (gaps**-2.0).sum()
     return float(-(share * np.log(share)).sum()) + 0.0  # not −0.0
 
 
 def gap_entropy(hard: Hardness) -> float:
-    """Ent(I) of an instance: 0 where all gaps have one scale, up to ln k where k scales weigh equally; NaN where it has none.
-
-    >>> round(gap_entropy(hardness([0.9, 0.4, 0.65, 0.65], [0.1] * 4)), 3)
-    0.349
-    """
+    """Ent(I) of an instance: 0 where all gaps have one scale, up to ln k where k scales weigh equally; NaN where it has none."""
     return entropy(hard.others) if hard.others.size and hard.others.min() > 0 else float("nan")
 
 
 def paper_lower_bound(hard: Hardness, delta: float) -> float:
-    """The paper's lower bound on the expected pulls of any δ-correct algorithm: (1/80)·H_var·ln(1/δ).
-
-    >>> round(paper_lower_bound(hardness([0.5, 0.4], [0.25, 0.24]), 0.1), 2)
-    1.99
-    """
+    """The paper's lower bound on the expected pulls of any δ-correct algorithm: (1/80)·H_var·ln(1/δ)."""
     return float(hard.h_var * np.log(1 / delta) / 80)
 
 
@@ -151,14 +133,7 @@ UPPER_BOUNDS: dict[str, UpperBound] = {
 
 
 def upper_bounds(hard: Hardness, delta: float) -> dict[str, float]:
-    """Every expression of `UPPER_BOUNDS`; infinite where two arms are best, 0 for a single arm.
-
-    >>> from surest.lab.theory import hardness
-    >>> {k: round(v) for k, v in upper_bounds(hardness([0.5, 0.4], [0.25, 0.24]), 0.1).items() if k != "lil-klucb"}
-    ... # doctest: +NORMALIZE_WHITESPACE
-    {'median-elimination': 461, 'successive-elimination': 461, 'exponential-gap': 392, 'entropy': 230,
-     'naive-best-arm': 318, 'vd-best-arm-id': 270}
-    """
+    """Every expression of `UPPER_BOUNDS`; infinite where two arms are best, 0 for a single arm."""
     if len(hard.gaps) == 1 or not hard.gaps.min() > 0:
         return dict.fromkeys(UPPER_BOUNDS, 0.0 if len(hard.gaps) == 1 else np.inf)
     return {name: float(bound.value(hard, delta)) for name, bound in UPPER_BOUNDS.items()}

@@ -84,10 +84,6 @@ def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str 
 
     None if the rewards from `least` to `most` fill it well, or if it is too early to tell: `pulls` are few, or all rewards are
     the same, as with rare events.
-
-    >>> bounds_too_wide(Scale(0, 60), 0.02, 0.05, 500)[:74]
-    'Rewards so far lie in [0.02, 0.05], which is 0.05 % of the bounds [0, 60].'
-    >>> bounds_too_wide(Scale(0, 60), 0.02, 59, 500)
     """
     filled = (most - least) / scale.width
     if pulls < ENOUGH or not 0 < filled < NARROW:

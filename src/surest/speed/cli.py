@@ -2,14 +2,13 @@
 
 import json
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from surest.cli import SIGNALLED
 from surest.cli.gate import STATUS
-from surest.cli.settings import fraction, json_option, option
+from surest.cli.settings import Given, fraction, json_option, option
 from surest.cli.streams import print_json, say
 from surest.errors import Stop
 from surest.speed.result import Timings, markdown
@@ -90,7 +89,7 @@ def fastest(**given: Any) -> int:
     return 3 if view.stopped_by is None else SIGNALLED + view.stopped_by
 
 
-def export(found: Timings, given: Mapping[str, Any]) -> None:
+def export(found: Timings, given: Given) -> None:
     """Write the files that were asked for, in the form that hyperfine gives them."""
     data = plain_data({"results": [command.to_dict() for command in found.commands]})
     texts = {"export_json": json.dumps(data, indent=2) + "\n", "export_markdown": markdown(found)}
@@ -100,7 +99,7 @@ def export(found: Timings, given: Mapping[str, Any]) -> None:
                 path.write_text(text, encoding="utf-8")
 
 
-def judge(given: Mapping[str, Any]) -> int:
+def judge(given: Given) -> int:
     """``surest gate --speed OLD NEW``: found by name, so that other gates do not load this house."""
     from surest.speed.gate import speed_gate
 

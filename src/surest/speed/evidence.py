@@ -39,11 +39,7 @@ FIRST = 0.9
 
 
 def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider: float = 1.0) -> tuple[float, float]:
-    """Between which times a command's runs count as they are. Two commands may differ by the tolerance and `slack` seconds.
-
-    >>> clip_range(np.array([0.875, 1.25, 1.0, 0.75, 1.0]), 0.02)
-    (0.5, 2.0)
-    """
+    """Between which times a command's runs count as they are. Two commands may differ by the tolerance and `slack` seconds."""
     ordered = np.sort(pilot[~np.isnan(pilot)])
     middle, inner = float(np.median(ordered)), INNER if len(ordered) == PILOT else math.inf
     spread = wider * float(min(ordered[-1] - ordered[0], inner * max(ordered[-2] - ordered[1], MOMENT)))
@@ -72,11 +68,7 @@ def pair_ranges(
 
 
 def nominee_weights(pilot: FloatArray) -> FloatArray:
-    """The share of the error with which each command may be called faster than the others, by its rank in the pilot.
-
-    >>> nominee_weights(np.array([[3.0, 1.0, 2.0]] * 5))
-    array([0.025, 0.9  , 0.075])
-    """
+    """The share of the error with which each command may be called faster than the others, by its rank in the pilot."""
     n = pilot.shape[1]
     ranks = np.arange(2.0, n + 1)
     by_rank = np.append(FIRST, (1 - FIRST) / (ranks * (ranks - 1)) / (1 - 1 / n))
@@ -268,9 +260,6 @@ def median_interval(values: FloatArray, error: float) -> tuple[float, float, flo
     """A lower bound, the sample's median, an upper bound: the true median lies between them at all times, but for `error`.
 
     It needs no range: it counts how many values lie above a number. With too few values the bounds are 0 and infinity.
-
-    >>> median_interval(np.arange(1.0, 31.0), 0.05)
-    (7.0, 15.5, 24.0)
     """
     t = len(values)
     if t == 0:
@@ -286,9 +275,6 @@ def least_count(t: int, error: float) -> int | None:
     """How many of t values above a number show, at all times but for `error`, that the median is above it; None if t cannot.
 
     The wealth after k such values is a part of 2·∫ over p in (½, 1) of (2p)^k·(2 − 2p)^(t − k), and the rest of 2^t if k = t.
-
-    >>> least_count(10, 0.025), least_count(100, 0.025), least_count(3, 0.025)
-    (10, 67, None)
     """
 
     def log_wealth(k: int) -> float:

@@ -4,10 +4,9 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import FrameType
-from typing import Any
 
 import click
 from rich.console import Group
@@ -18,6 +17,7 @@ from surest.cli import Terminated
 from surest.cli.console import Output
 from surest.cli.output import command_again, say_table, warn
 from surest.cli.progress import EVERY_LINE
+from surest.cli.settings import Given
 from surest.cli.streams import print_json, say
 from surest.errors import Stop
 from surest.report.live import facts_table
@@ -91,7 +91,7 @@ class FastestView:
         }, towards
 
 
-def show(found: Timings, given: Mapping[str, Any]) -> None:
+def show(found: Timings, given: Given) -> None:
     """The verdict, the factors and the table; with ``--json`` all of it as data."""
     if given["as_json"]:
         print_json({**found.to_dict(), "command": command_again(click.get_current_context(), found.seed)})

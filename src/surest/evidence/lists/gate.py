@@ -115,9 +115,6 @@ def judge(
     """What the differences on the first items of a random order say of the mean difference on all `total` items.
 
     To pass is wrong with probability at most `level`, default δ; to fail, and each end of the interval, at most δ.
-
-    >>> judge(np.tile([0.0, 0.1], 100), 1000.0, 0.05, 0.05)._replace(low=0, high=0)
-    Found(low=0, high=0, passed=38, failed=None)
     """
     level = delta if level is None else level
     lower = _Side(path, total, margin, delta, told, share)

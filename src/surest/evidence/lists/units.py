@@ -47,10 +47,6 @@ def in_random_order(
 
     With `group`, the items with the same number are one unit: a random order of the items in which each cluster is taken
     whole when its first item comes. A uniform order of clusters of unequal size would be wrong.
-
-    >>> units = in_random_order(5, np.random.default_rng(1), group=[0, 0, 0, 1, 1])
-    >>> [units.of(k).tolist() for k in range(2)], units.weights
-    ([[3, 4], [0, 1, 2]], array([0.8, 1.2]))
     """
     if items < 1:
         raise UsageError("there are no items; give at least one")

@@ -28,11 +28,6 @@ def shortfalls(digests: Digests, arms: Sequence[int], delta: float, more: Digest
     """How far each of `arms` can be below the best mean, at most; any bound, of any arm at any time, is wrong with probability δ.
 
     The arms, such as contenders, may be chosen after looking at the rewards. `more` are further rewards of the same arms.
-
-    >>> digests = Digests(3)
-    >>> digests.add([0, 0, 1, 1, 2, 2], [1.0, 0.0] * 3, [500, 500, 495, 505, 300, 700])
-    >>> shortfalls(digests, [0, 1, 2], 0.1).round(2)
-    array([0.08, 0.09, 0.28])
     """
     seen = digests.copy()
     if more is not None:

@@ -55,10 +55,6 @@ def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: f
 
     `above` and `below` are each arm's evidence, at this moment, in nats; `up` says which of the two counts. Declared are
     the most arms D such that each has a wealth of n/(δ·|D|), and such that those above are `allowed`.
-
-    >>> above, below = np.log([60.0, 31.0, 12.0, 0.1, 0.1]), np.log([0.1, 0.1, 0.1, 9.0, 40.0])
-    >>> share_verdicts(above, below, above > below, 0.1)
-    array([ 1,  1,  0,  0, -1])
     """
     evidence, n = np.where(up, above, below), len(above)
     wealth, inside = wealth_of(above), np.ones(n, np.bool_)

@@ -24,12 +24,6 @@ def confidence_sequence(digests: Digests, delta: float, more: Digests | None = N
 
     They are the levels x against which does not exist enough evidence: A(x) < log(2/δ) and B(x) < log(2/δ). `more` are
     further rewards of the same arms.
-
-    >>> digests = Digests(1)
-    >>> digests.add([0, 0], [1.0, 0.0], [70, 30])
-    >>> low, high = confidence_sequence(digests, 0.05)
-    >>> (low.round(2), high.round(2))
-    (array([0.54]), array([0.84]))
     """
     more = Digests(len(digests.size), 2) if more is None else more
     counts, sums = digests.counts + more.counts, digests.sums + more.sums

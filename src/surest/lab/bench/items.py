@@ -57,13 +57,7 @@ def run_on_table(
     values: FloatArray, delta: float, seed: int | Sequence[int], *, algorithm: Algorithm = "race",
     epsilon: float = 0.0, budget: int | None = None, target: str = "items", **options: object,
 ) -> Run:  # fmt: skip
-    """Run a method on a table of all cells, arms in rows. `options` are the method's own: group, weights, ….
-
-    >>> table = np.array([[1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10])
-    >>> run = run_on_table(table, 0.05, seed=1)
-    >>> run.answer.arm, run.cells < table.size, run.regret
-    (0, True, 0.0)
-    """
+    """Run a method on a table of all cells, arms in rows. `options` are the method's own: group, weights, …."""
     n, items = values.shape
     begin = perf_counter()
     entry, rng = lookup(algorithm), np.random.default_rng(seed)

@@ -31,11 +31,6 @@ def benchmark(
 
     `workers` is a number of processes, or the address of a Dask scheduler. Finished replications are appended to the file
     `output`; with `resume`, what it already has is taken from there, otherwise it is renamed to ``.bak`` and begun anew.
-
-    >>> from surest.lab.bench.suites import instances_of
-    >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
-    >>> [len(done) for done in benchmark([case], 3).values()]
-    [3]
     """
     count = runs if callable(runs) else lambda case: runs
     with _log(output, resume) as (log, old):

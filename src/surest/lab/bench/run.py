@@ -88,10 +88,6 @@ def cases(
     """Every combination that makes sense; one that does not is refused, or told to `left_out` where that is given.
 
     An algorithm is a name, ``file.py:function``, or a generator function.
-
-    >>> from surest.lab.bench.suites import instances_of
-    >>> [c.algorithm for c in cases(instances_of("example1:3"), ["wager", "naive-best-arm"], [0.1])]
-    ['wager', 'naive-best-arm']
     """
     if budget is not None and budget < 1:
         raise UsageError(f"the budget is {budget}; it must be a number of pulls ≥ 1")
@@ -166,13 +162,7 @@ def order_of(seed: int, n: int) -> IntArray:
 
 
 def replicate(case: Case, seed: int, run: int) -> Replication:
-    """Run a case once, with its arms in a random order: where an instance lists its best arm says nothing.
-
-    >>> from surest.lab.bench.suites import instances_of
-    >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
-    >>> replicate(case, seed=1, run=0).right
-    True
-    """
+    """Run a case once, with its arms in a random order: where an instance lists its best arm says nothing."""
     entry, own = case.entry, seed_of(seed, case, run)
     order = order_of(own, len(case.instance.arms))
     arms = case.instance.arms.reordered(order)
@@ -239,11 +229,6 @@ def replications(
     """Run cases, each with these run numbers; what is finished comes in no particular order.
 
     `workers` is a number of processes, or the address of a Dask scheduler (``tcp://…``).
-
-    >>> from surest.lab.bench.suites import instances_of
-    >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
-    >>> sum(len(done) for _, done in replications([(case, range(5))]))
-    5
     """
     with _executor(workers) as (executor, width):
         if executor is None:

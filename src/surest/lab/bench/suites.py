@@ -191,9 +191,6 @@ def instances_of(
 
     `data` is the folder of the suite ``real``; `only` are patterns one of which an instance's name must match; `skipped` is
     told of files that hold no rewards.
-
-    >>> [instance.name for instance in instances_of("literature", only=["batched:*"])]
-    ['batched:1', 'batched:2', 'batched:3']
     """
     if source == "real":
         found = _real(data, skipped or (lambda message: None))

@@ -57,14 +57,7 @@ class Row:
 
 
 def rows_of(done: Done) -> list[Row]:
-    """One row per case.
-
-    >>> from surest.lab.bench.record import benchmark
-    >>> from surest.lab.bench.suites import instances_of
-    >>> row, = rows_of(benchmark([Case(instances_of("example1:3")[0], "wager", 0.1)], 5))
-    >>> row.runs, row.wrong, row.undecided
-    (5, 0, 0)
-    """
+    """One row per case."""
     return [row_of(case, replications) for case, replications in done.items()]
 
 
@@ -224,11 +217,7 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def from_csv(text: str) -> list[Row]:
-    """The rows that `as_csv` wrote.
-
-    >>> from_csv(as_csv([])) == []
-    True
-    """
+    """The rows that `as_csv` wrote."""
     kinds = {field.name: str(field.type) for field in fields(Row)}
     rows = []
     for read in csv.DictReader(io.StringIO(text)):

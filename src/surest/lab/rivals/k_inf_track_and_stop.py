@@ -41,12 +41,7 @@ def k_inf_track_and_stop(arms: IntArray, delta: float, *, rng: np.random.Generat
 
 
 def transport_costs(laws: FiniteArms, counts: IntArray, best: int) -> FloatArray:
-    """For each arm j: inf over x of N_best·K⁻(law of best, x) + N_j·K⁺(law of j, x), in nats; 0 for the best itself.
-
-    >>> from surest.arms.finite import bernoulli
-    >>> transport_costs(bernoulli([0.6, 0.4, 0.6]), np.array([100, 100, 10]), 0).round(3)
-    array([0.   , 4.027, 0.   ])
-    """
+    """For each arm j: inf over x of N_best·K⁻(law of best, x) + N_j·K⁺(law of j, x), in nats; 0 for the best itself."""
     values, probabilities = padded(laws)
     own = values[best : best + 1], probabilities[best : best + 1]
     low, high = np.minimum(laws.means, laws.means[best]), np.full(len(laws), laws.means[best])
