@@ -33,7 +33,6 @@ from surest.search.desk import Desk, failing
 from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
 from surest.search.session import Ticket
-from surest.search.watching import Watch
 from surest.study.log import STORAGE
 from surest.study.settings import Handling
 from surest.study.study import Study, open_study
@@ -174,7 +173,7 @@ def searched(
         settings = {**settings, **failing(scale.number(given["on_failure"], "--on-failure"), given["retries"])}
     with kept(given, labels, workers, settings) as study:
         problem = msgspec.structs.replace(study.settings.problem, labels=labels)
-        with Run(study, problem, Watch(view=screen), history=history, record=record, retries=given["retries"]) as run:
+        with Run(study, problem, view=screen, history=history, record=record, retries=given["retries"]) as run:
             try:
                 drive(run.desk, work(problem.seed), pool, workers)
             finally:

@@ -12,14 +12,13 @@ from surest.arms.games import Games, games_of, score_of
 from surest.core.duels import DUELS
 from surest.core.keywords import check_columns, check_keywords, shown_like
 from surest.core.problem import labels_of
-from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.result.data import Result
 from surest.search.call import is_async, work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.recorded import feed
 from surest.search.run import Run
-from surest.search.watching import Hook, watching
+from surest.search.watching import Hook
 
 SETTINGS = ("delta", "epsilon", "top", "budget", "note", "batch")
 """What may be asked of duels, apart from how they are run."""
@@ -97,7 +96,8 @@ def duel(
     ('kind', True)
     """
     check_keywords(locals())
-    asked = {**_asked(settings, delta, strict, rank), "seed": seed, "history": history, "record": record}
+    shown = {"on_request": on_request, "progress": progress, "history": history, "record": record}
+    asked = {**_asked(settings, delta, strict, rank), **shown, "seed": seed}
     kept = {"retries": retries, "on_failure": on_failure, "storage": storage, "name": name}
     if judge is None:
         if any(given is not None for given in (items, executor, *kept.values())):
@@ -105,13 +105,13 @@ def duel(
                 "recorded duels need no items, executor, retries, on_failure, storage or name; leave them out"
             )
         check_columns(columns, arms)
-        return _recorded(games_of(arms, columns, shuffle), asked, progress, on_request)
+        return _recorded(games_of(arms, columns, shuffle), asked)
     if is_async(judge):
         raise UsageError("the judge is an async function: await surest.aduel")
     if columns is not None or shuffle is not None:
         raise UsageError("columns and shuffle require recorded duels; leave them out, or leave out the judge")
     in_flight = 1 if executor is None else in_flight
-    with _begun(arms, progress, on_request, in_flight=in_flight, **kept, **asked) as run:
+    with _begun(arms, in_flight=in_flight, **kept, **asked) as run:
         pairs = pairs_of(partial(_judged, judge), labels_of(arms))
         drive(run.desk, work_of(pairs, run.problem.seed, items=items, drawn=True), executor, in_flight)
     return _found(run, arms)
@@ -145,8 +145,8 @@ async def aduel(
     """
     check_keywords({**locals(), **how})
     kept = {name: how.pop(name) for name in KEPT if name in how}
-    asked = _asked(how, delta, strict, rank)
-    with _begun(arms, progress, on_request, in_flight=in_flight, **kept, **asked) as run:
+    asked = {**_asked(how, delta, strict, rank), "on_request": on_request, "progress": progress}
+    with _begun(arms, in_flight=in_flight, **kept, **asked) as run:
         pairs = pairs_of(partial(_ajudged, judge), labels_of(arms))
         await run.await_all(work_of(pairs, run.problem.seed, items=items, drawn=True), in_flight)
     return _found(run, arms)
@@ -180,12 +180,10 @@ def _asked(settings: Mapping[str, Any], delta: float, strict: bool, rank: bool) 
     return {"delta": delta, **settings, **flags, "algorithm": DUELS}
 
 
-def _begun(arms: Any, progress: Any, on_request: Any, **how: Any) -> Run:
+def _begun(arms: Any, **how: Any) -> Run:
     if isinstance(arms, str | bytes) or not isinstance(arms, Sequence):
         raise UsageError(f"arms are {arms!r:.60}; give a list of at least two labels, and a judge")
-    players = labels_of(arms)
-    watch = watching(players, Scale(), progress, on_request)
-    return Run.begun([str(player) for player in players], watch, **how)
+    return Run.begun([str(player) for player in labels_of(arms)], **how)
 
 
 def _found(run: Run, arms: Sequence[Any]) -> Result:
@@ -194,9 +192,9 @@ def _found(run: Run, arms: Sequence[Any]) -> Result:
     return replace(found, problem=msgspec.structs.replace(found.problem, labels=labels_of(arms)))
 
 
-def _recorded(games: Games, asked: Mapping[str, Any], progress: Any, on_request: Any) -> Result:
+def _recorded(games: Games, asked: Mapping[str, Any]) -> Result:
     """What recorded duels say: those that the search asks for, each once and in order."""
     asked = {"batch": 10, **asked, "rows": games.rows, "seed": asked["seed"] or 0}
-    with _begun(list(games.players), progress, on_request, **asked) as run:
+    with _begun(list(games.players), **asked) as run:
         feed(run.session, games.scores)
     return replace(_found(run, games.players), health=None, warnings=games.notes)

@@ -1,6 +1,5 @@
 """The front door for lists of items: `evaluate`, and `aevaluate` for async functions."""
 
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,9 +14,9 @@ from surest.arms.kinds import check_takes
 from surest.arms.tables import Table, table_of
 from surest.core.costs import Scored, parted
 from surest.core.keywords import FUNCTION, check_keywords, shown_like
-from surest.core.problem import check_spread, labels_of, problem_of, takes_items_settings
-from surest.core.scale import Scale, checked_scale
-from surest.errors import Interrupted, UsageError
+from surest.core.problem import Problem, check_spread, labels_of, problem_of, takes_items_settings
+from surest.core.scale import checked_scale
+from surest.errors import UsageError
 from surest.result.data import Listed, Result
 from surest.result.known import agreeing, is_right, known, with_gaps
 from surest.search.call import Work, is_async, scored, work_of
@@ -25,7 +24,7 @@ from surest.search.cells import further, population, searched
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import resolved
 from surest.search.run import Run
-from surest.search.watching import Hook, Looks, watching
+from surest.search.watching import Hook
 
 
 @takes_items_settings
@@ -123,7 +122,7 @@ def evaluate(
         raise UsageError(f"{'simulate' if simulate else 'columns'} requires a table of scores; functions are evaluated")
     in_flight = 1 if executor is None else in_flight
     how = {"in_flight": in_flight, "seed": seed, "history": history, "delta": delta, **kept, **settings}
-    run, work = _begun(arms, items, score, progress, how, ticks=executor is None)
+    run, work = _begun(arms, items, score, {"progress": progress, "ticks": executor is None, **how})
     with run:
         drive(run.desk, work, executor, in_flight)
     return further(run.found()) if storage is None else run.found()
@@ -153,25 +152,20 @@ async def aevaluate(
     ('kind', True)
     """
     check_keywords({**locals(), **how}, score=FUNCTION)
-    how |= {"in_flight": in_flight, "history": history, "delta": delta}
-    run, work = _begun(arms, items, score, progress, how, asynchronous=True)
+    how |= {"in_flight": in_flight, "history": history, "delta": delta, "progress": progress}
+    run, work = _begun(arms, items, score, how, asynchronous=True)
     with run:
         await run.await_all(work, in_flight)
     return further(run.found())
 
 
-def _begun(
-    arms: Any, items: Any, score: Any, progress: Hook | bool | None, how: dict[str, Any], *, asynchronous: bool = False,
-    ticks: bool = False,
-) -> tuple[Run, Work]:  # fmt: skip
+def _begun(arms: Any, items: Any, score: Any, how: dict[str, Any], *, asynchronous: bool = False) -> tuple[Run, Work]:
     """A search on a list, and what to call for each cell."""
-    scale = checked_scale(how.get("bounds", (0.0, 1.0)), how.get("minimise", False))
     listed = _checked_list(items)
     if how.get("control") is not None:
-        arms, how = _known_control(arms, listed, how, scale)
+        arms, how = _known_control(arms, listed, how)
     labels, functions = _functions(arms, score, asynchronous=asynchronous)
-    watch = watching(labels, scale, progress, items=True, ticks=ticks)
-    run, mean = Run.begun(labels, watch, items=listed, **how), amean_of if asynchronous else mean_of
+    run, mean = Run.begun(labels, items=listed, **how), amean_of if asynchronous else mean_of
     repeats = run.problem.repeats
     several = functions if repeats == 1 else [partial(mean, function, repeats) for function in functions]
     return run, work_of(several, 0, items=run.items)
@@ -196,24 +190,18 @@ def table_seed(table: Table) -> int:
 def _of_table(
     table: Table, given: Mapping[str, Any], progress: Hook | bool | None, simulate: bool, history: bool
 ) -> Result:
-    """`_told` by a table, watched meanwhile."""
-    scale = checked_scale(given.get("bounds", (0.0, 1.0)), given.get("minimise", False))
-    looks = Looks() if history else None
-    watch, began = watching(table.labels, scale, progress, looks, items=True), time.perf_counter()
-    with watch:
-        found = _told(table, given, watch, simulate, looks)
-    found = replace(found, seconds=time.perf_counter() - began)
-    if watch.interrupted and not found.certified:
-        raise Interrupted(found)
-    return found
-
-
-def _told(table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: bool, looks: Looks | None) -> Result:
-    """What a table says: of a complete one all that there is to know, unless a search on it is to be simulated."""
+    """What a table says, watched meanwhile."""
     if table.costs is not None and given.get("cost") is None:
         costs = dict(zip(map(str, table.labels), table.costs, strict=True))
         given = {"cost_unit": table.cost_unit, **given, "cost": costs}
     problem = problem_of(list(table.labels), items=len(table.items), **given)
+    with Run(None, problem, progress=progress, history=history) as run:
+        found = _told(table, problem, run, simulate)
+    return run.found(found)
+
+
+def _told(table: Table, problem: Problem, run: Run, simulate: bool) -> Result:
+    """What a table says: of a complete one all that there is to know, unless a search on it is to be simulated."""
     there, units = ~np.isnan(table.values), np.full(table.values.shape, np.nan)
     outside = np.argwhere((table.values < problem.scale.low) | (table.values > problem.scale.high)).tolist()
     cell = [f"arm {table.labels[arm]!r} on item {table.items[place]!r}" for arm, place in outside[:1]]
@@ -222,7 +210,7 @@ def _told(table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: b
         row = {arm: float(units[arm, place]) for arm in np.flatnonzero(there[:, place]).tolist()}
         check_spread(problem, row, f"item {item!r:.80}")
     quiet = table.complete and not simulate
-    found = searched(problem, table, units, None if quiet else hook, looks)
+    found = searched(problem, table, units, None if quiet else run, run.looks)
     if simulate:
         return replace(found, resampled=True)
     if not table.complete:
@@ -271,14 +259,13 @@ def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any,
     return labels, functions
 
 
-def _known_control(
-    arms: Any, items: Sequence[Any], settings: dict[str, Any], scale: Scale
-) -> tuple[Any, dict[str, Any]]:
+def _known_control(arms: Any, items: Sequence[Any], settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Arms and settings where the control is given as its row of scores: it is not evaluated, and `known` has the row."""
     label = settings.get("control")
     row = arms.get(label) if isinstance(arms, Mapping) else None
     if row is None or callable(row):
         return arms, settings
+    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     values = [row.get(item) for item in items] if isinstance(row, Mapping) else list(row)
     if len(values) != len(items) or None in values:
         raise UsageError(

@@ -32,7 +32,7 @@ from surest.result.gate import Gate, Verdict
 from surest.search.call import Work, is_async, work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.run import Run
-from surest.search.watching import Hook, watching
+from surest.search.watching import Hook
 from surest.text import counted
 
 if TYPE_CHECKING:
@@ -228,8 +228,8 @@ class Asked:
         gap = next((k for k, item in enumerate(pair.items) if not all(has_value(row, item) for row in there)), None)
         if gap is not None:
             settings["budget"] = gap * (1 if known is not None else 2)
-        watch = watching(pair.names, scale, progress, items=True, ticks=in_flight == 1)
-        return Run.begun(pair.names, watch, in_flight=in_flight, items=pair.items, **how, **settings)
+        how |= {"progress": progress, "ticks": in_flight == 1}
+        return Run.begun(pair.names, in_flight=in_flight, items=pair.items, **how, **settings)
 
     def found(self, run: Run) -> Gate:
         """What came of a search."""

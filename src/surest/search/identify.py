@@ -29,7 +29,7 @@ from surest.search.loading import entry_of, resolved
 from surest.search.recorded import NO_MORE, feed, heeding_all, rows_of, went_on, with_batch, without_rows
 from surest.search.run import Run
 from surest.search.simulate import Calls, answer_from
-from surest.search.watching import Hook, Watch, watching
+from surest.search.watching import Hook
 
 Arm = Callable[..., Awaitable[Any]]
 Source = Functions | Records | Simulated | Totals
@@ -156,18 +156,17 @@ def identify(
         raise UsageError(NO_PULLS)
     tickets = executor is not None or storage is not None or name is not None
     _check_how(source, tickets, vectorised, seeded, finished, shuffle, retries, on_failure)
-    asked, ticks = {"delta": delta, **settings}, executor is None and isinstance(source, Functions)
-    watch = watching(source.labels, scale, progress, on_request, ticks=ticks)
-    if isinstance(source, Totals):
-        running, problem = judge_totals(source, seed=seed or 0, **asked)
-        return Run(running, problem, watch).found()
+    asked: dict[str, Any] = {"delta": delta, **settings}
     kept: dict[str, Any] = {"history": history, "record": record}
+    if isinstance(source, Totals):
+        return Run(*judge_totals(source, seed=seed or 0, **asked)).found()
+    shown: dict[str, Any] = {"on_request": on_request, "progress": progress}
     if isinstance(source, Records):
         if shuffle is None or shuffle is False:
             check_order(source.labels, source.rewards)
         else:
             source = replace(source, rewards=shuffled(source.rewards, 0 if shuffle is True else int(shuffle)))
-        found = _of_records(source, asked, watch, whole=finished or shuffle is not None, seed=seed or 0, **kept)
+        found = _of_records(source, {**asked, "seed": seed or 0, **kept}, shown, finished or shuffle is not None)
         if source.column is None:
             return found
         said, more = ABOUT_ITEMS.format(source.column), {**(columns or {}), "item": source.column}
@@ -176,11 +175,11 @@ def identify(
     if isinstance(source, Simulated) or not (tickets or settings.get("budget_cost") is not None):
         if seed is None:  # for a file, a seed drawn at each look would be a lottery
             seed = 0 if isinstance(arms, str | Path) else secrets.randbits(32)
-        return _at_once(source, {**asked, "seed": seed}, watch, vectorised=vectorised, seeded=seeded, **kept)
+        return _at_once(source, {**asked, "seed": seed}, {**kept, **shown}, vectorised=vectorised, seeded=seeded)
     in_flight = 1 if executor is None else in_flight
     with Run.begun(
-        source.labels, watch, in_flight=in_flight, seed=seed, storage=storage, name=name, retries=retries,
-        on_failure=on_failure, **kept, **asked,
+        source.labels, in_flight=in_flight, seed=seed, storage=storage, name=name, retries=retries,
+        on_failure=on_failure, ticks=executor is None, **shown, **kept, **asked,
     ) as run:  # fmt: skip
         drive(run.desk, work_of(source.functions, run.problem.seed, seeded=seeded), executor, in_flight)
     return run.found()
@@ -219,27 +218,26 @@ async def aidentify(
     """
     check_keywords({**locals(), **how})
     _refuse_items(how, "aidentify", "await surest.aevaluate")
-    scale = checked_scale(how.get("bounds", (0.0, 1.0)), how.get("minimise", False))
     source = async_arms(arms, seeded=seeded)
-    watch = watching(source.labels, scale, progress, on_request)
-    with Run.begun(source.labels, watch, in_flight=in_flight, delta=delta, **how) as run:
+    how |= {"in_flight": in_flight, "on_request": on_request, "progress": progress, "delta": delta}
+    with Run.begun(source.labels, **how) as run:
         await run.await_all(work_of(source.functions, run.problem.seed, seeded=seeded), in_flight)
     return run.found()
 
 
 def _at_once(
-    source: Functions | Simulated, asked: Mapping[str, Any], watch: Watch, *, vectorised: bool, seeded: bool,
-    history: bool, record: bool,
+    source: Functions | Simulated, asked: Mapping[str, Any], how: Mapping[str, Any], *, vectorised: bool, seeded: bool
 ) -> Result:  # fmt: skip
     """What functions called in this thread, or simulated arms, answer: requests as they are, without a ticket for each reward."""
     problem = problem_of(source.labels, **(resolved(asked) if "algorithm" in asked else asked))
-    book = running_on(problem, told=isinstance(source, Functions), record=record)
-    calls: Calls | None = None
-    bandit: Any = source.bandit(problem.seed) if isinstance(source, Simulated) else None
-    if isinstance(source, Functions):
-        bandit = calls = Calls(problem, source.functions, book, watch, vectorised=vectorised, seeded=seeded)
-    with Run(book, problem, watch, history=history, calls=calls) as run:
-        answer_from(bandit, book, watch)
+    book = running_on(problem, told=isinstance(source, Functions), record=how["record"])
+    with Run(book, problem, ticks=isinstance(source, Functions), **how) as run:
+        bandit: Any
+        if isinstance(source, Simulated):
+            bandit = source.bandit(problem.seed)
+        else:
+            bandit = run.calls = Calls(problem, source.functions, book, run, vectorised=vectorised, seeded=seeded)
+        answer_from(bandit, book, run)
     return replace(run.found(), resampled=isinstance(source, Simulated) and source.resampled)
 
 
@@ -256,18 +254,18 @@ def judge_totals(totals: Totals, **settings: Any) -> tuple[Running[Answer], Prob
     return running, problem
 
 
-def _of_records(source: Records, asked: Mapping[str, Any], watch: Watch, *, whole: bool = False, **kept: Any) -> Result:
+def _of_records(source: Records, asked: Mapping[str, Any], shown: Mapping[str, Any], whole: bool = False) -> Result:
     """What recorded rewards say; if these are the `whole` record, beyond the first arm that has none left."""
     asked = with_batch(asked)
     rows: dict[str, Any] = rows_of(asked, source.rewards) if whole else {}
-    with Run.begun(source.labels, watch, **kept, **asked, **rows) as run:
+    with Run.begun(source.labels, **asked, **rows, **shown) as run:
         wanted = feed(run.session, source.rewards).missing
         run.stopped = "more rewards needed" if wanted else None
     found = run.found()
     if rows:
         found, ended = without_rows(found), found.certified or found.reason == NO_MORE
         if ended and (found.pulls_per_arm == rows["rows"]).any():  # it may have gone on
-            first = _of_records(source, asked, Watch(), **kept)
+            first = _of_records(source, asked, {})
             if first.certified or (not found.certified and first.contenders == found.contenders):
                 return first
             found = went_on(found, first)

@@ -6,67 +6,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from importlib import import_module
+from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point, Status
-from surest.core.scale import Scale
-from surest.errors import Stop
 
 Hook = Callable[[Running[Answer]], None]
-
-
-class Watch(ExitStack):
-    """Several hooks as one, and the view that is open meanwhile; it ends the run at its next look once it was interrupted.
-
-    The first Ctrl-C makes it raise `Stop`, so that evaluations that run are finished; the second is Python's own.
-    """
-
-    def __init__(self, *hooks: Hook | None, view: AbstractContextManager[Hook] | None = None) -> None:
-        super().__init__()
-        self.hooks = [hook for hook in hooks if hook is not None]
-        self.interrupted = False
-        self._view = view
-
-    def __enter__(self) -> Self:
-        if self._view is not None:
-            self.hooks.append(self.enter_context(self._view))
-        self.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
-        return self
-
-    def __call__(self, running: Running[Answer]) -> None:
-        """Look."""
-        if self.interrupted:
-            raise Stop("interrupted")
-        for hook in self.hooks:
-            hook(running)
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the next look ends the search, as Ctrl-C asked."""
-        return self.interrupted or any(getattr(hook, "stopping", False) for hook in self.hooks)
-
-    def interrupt(self) -> None:
-        """End the search at the next look."""
-        self.interrupted = True
-
-
-def watching(
-    labels: tuple[Any, ...], scale: Scale, progress: Hook | bool | None, *hooks: Hook | None, items: bool = False,
-    ticks: bool = False,
-) -> Watch:  # fmt: skip
-    """What looks at a run: the hooks given, a function that shows progress or, if told nothing, a live view.
-
-    `ticks` says that functions are called in this thread, so that the view is on its own for as long as one takes.
-    """
-    view = None
-    if progress in (None, True) and ("ipykernel" in sys.modules or sys.stderr.isatty()):
-        live = import_module("surest.report.live")  # found when asked: nobody else needs a screen
-        view = live.shown_live(labels, scale, items, ticks)
-    return Watch(*hooks, progress if callable(progress) else None, view=view)
 
 
 class Pressed(KeyboardInterrupt):
