@@ -116,7 +116,7 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
             _named(candidates), items=len(splits), delta=self.delta, epsilon=self.epsilon, bounds=self.bounds,
             spread=self.spread, seed=seed,
         )  # fmt: skip
-        session = Session.of(problem)
+        session = Session(problem)
 
         def fitted(tickets: list[Ticket]) -> list[Fit]:
             config = get_config()  # each thread has its own

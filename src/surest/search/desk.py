@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any, Protocol
 
-from surest.core.costs import Scored, parted
+from surest.core.costs import parted
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import Scale
@@ -73,16 +73,10 @@ class Desk:
         self.book, self.lasting = book, book.lasting
         self._retries, self._on_request, self._on_wait = RETRIES if retries is None else retries, on_request, on_wait
         self._failed = Counter[int]()  # how often, by ticket
-        self._told: dict[int, Scored] = {}  # not written yet
+        self._told: dict[int, float | tuple[float, float]] = {}  # not written yet
         self._stock: list[Ticket] = []  # leased, and not asked for yet
         self._more, self._exchanged = 0, time.monotonic()
         self._looked = self._renewed = -inf
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is nothing left to ask."""
-        self.ask(0)
-        return self.book.finished
 
     def ask(self, k: int) -> list[Ticket]:
         """Up to k tickets. What was told and is not written yet is written before; with 0, that is all."""
@@ -106,7 +100,8 @@ class Desk:
         of = f"ticket {ticket.id} (arm {ticket.label!r})"
         try:
             given, cost = parted(reward, of) if isinstance(reward, tuple) else (reward, None)
-            self._told[ticket.id] = Scored(self.book.scale.number(given, of), cost)
+            value = self.book.scale.number(given, of)
+            self._told[ticket.id] = value if cost is None else (value, cost)
         except RewardError as error:
             raise RewardError(
                 f"{error}. A study's bounds are fixed when it is made. To go on with all that was told, let the arm return the "

@@ -74,9 +74,11 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                     ending = stop
             flying.update((ticket.id, ticket) for ticket in fresh)
             idle = ending is None and not fresh and len(flying) < in_flight
-            if idle and all(ticket.item is None for ticket in flying.values()) and desk.finished:
-                flying.clear()  # fresh pulls ahead of the algorithm are not needed; cells of a list are worth keeping
-                return
+            if idle and all(ticket.item is None for ticket in flying.values()):
+                desk.ask(0)
+                if desk.book.finished:
+                    flying.clear()  # fresh pulls ahead of the algorithm are not needed; cells of a list are worth keeping
+                    return
             if not flying:
                 if ending is not None:
                     raise ending

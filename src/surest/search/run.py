@@ -98,7 +98,7 @@ class Run:
         if storage is None and name is None:
             seed = secrets.randbits(32) if seed is None else seed
             problem = problem_of(labels, seed=seed, items=count, **resolved(settings))
-            book = Session.of(problem, record=record, on_failure=on_failure, retries=retries)
+            book = Session(problem, record=record, on_failure=on_failure, retries=retries)
             book.item_names = items
         elif storage is None or name is None:
             raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='buttons'")

@@ -39,12 +39,15 @@ class Session:
 
     Parameters
     ----------
-    arms : int or sequence of labels
-        How many arms there are, or their labels.
+    arms : int, sequence of labels or Problem
+        How many arms there are, or their labels; or a problem, which has all settings.
     delta : float
         The allowed probability of a wrong answer.
     record : bool
         Keep what was asked and answered in ``session.running.transcript``.
+    on_failure, retries : optional
+        The reward that an evaluation counts as once it has failed more than `retries` times, default 3. Without it, an
+        evaluation is retried until it succeeds.
     items : int, optional
         The length of the list of items that all arms are compared on. Tickets then name an item too, and the seed, which draws
         their order, is fresh by default.
@@ -69,32 +72,24 @@ class Session:
 
     @takes_settings
     def __init__(
-        self, arms: int | Sequence[Any], delta: float = 0.05, *, record: bool = False, **settings: Any
-    ) -> None:
-        check_keywords({"record": record})
-        if settings.get("items") is not None and settings.get("seed") is None:
-            settings["seed"] = randbits(32)  # the guarantee on a list rests on an order that nobody knows beforehand
-        self._begin(problem_of(arms, delta=delta, **resolved(settings)), record)
-
-    @classmethod
-    def of(
-        cls, problem: Problem, *, record: bool = False, script: Script = (), on_failure: float | None = None,
-        retries: int | None = None,
-    ) -> "Session":  # fmt: skip
-        """A session on a problem that is stated already; its first requests are those of `script`, if there is one.
-
-        An evaluation that fails more than `retries` times, default 3, counts as `on_failure`, if that is given.
-        """
+        self, arms: int | Sequence[Any] | Problem, delta: float = 0.05, *, record: bool = False,
+        on_failure: float | None = None, retries: int | None = None, **settings: Any,
+    ) -> None:  # fmt: skip
+        check_keywords({"record": record, "on_failure": on_failure, "retries": retries})
+        script: Script = settings.pop("script", ())  # of a study's log: what the first requests were
+        if isinstance(arms, Problem):
+            problem = arms
+            if settings:
+                raise UsageError(f"a problem has its settings; leave out {', '.join(settings)}")
+        else:
+            if settings.get("items") is not None and settings.get("seed") is None:
+                settings["seed"] = randbits(
+                    32
+                )  # the guarantee on a list rests on an order that nobody knows beforehand
+            problem = problem_of(arms, delta=delta, **resolved(settings))
         low, high = problem.bounds
         if on_failure is not None and not low <= on_failure <= high:
             raise UsageError(f"on_failure is {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
-        session = cls.__new__(cls)
-        session._begin(problem, record, script)
-        session.on_failure = on_failure
-        session._retries = RETRIES if retries is None else retries
-        return session
-
-    def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
         self.problem, self.scale = problem, problem.scale
         self.scripted = len(script) > 0
         """Whether it was told what its first requests are to be."""
@@ -106,17 +101,17 @@ class Session:
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self.events: list[EvaluationEvent] = []
         """The same, one by one."""
-        self.on_failure: float | None = None
-        """The reward that an evaluation counts as once it has failed too often; default none."""
-        self._retries, self._failed = RETRIES, Counter[int]()
+        self.on_failure = on_failure
+        self._retries, self._failed = RETRIES if retries is None else retries, Counter[int]()
         self.has_queues = "workers" in problem.options and has_queues(problem)
         """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
         self.tickets: Tickets
         """The books of its tickets."""
-        self._list: CellTickets  # the same, where there is a list of items
+        self.cells: CellTickets
+        """The same, where there is a list of items."""
         if problem.items is not None:
             unlimited = problem.budget is None and problem.budget_cost is None
-            self.tickets = self._list = CellTickets(may_go_ahead=unlimited)
+            self.tickets = self.cells = CellTickets(may_go_ahead=unlimited)
         elif self.has_queues:
             self.tickets = ArmTickets(len(problem.labels), problem.options["workers"])
         else:
@@ -148,10 +143,8 @@ class Session:
 
     @property
     def evaluations(self) -> int:
-        """How many rewards were taken, counted yet or not."""
-        return (
-            self.tickets.told if self.problem.items is None else len(self._list.values)
-        )  # some are known without a ticket
+        """How many rewards were taken, counted yet or not; on a list, cells that were known without a ticket too."""
+        return self.tickets.told if self.problem.items is None else len(self.cells.values)
 
     def ask(self, k: int = 1) -> list[Ticket]:
         """Up to k tickets. Fewer, or none, when the algorithm first needs the rewards of those already out."""
@@ -192,7 +185,7 @@ class Session:
             if not self._agrees(ticket, value) and fresh.setdefault(int(ticket), (value, cost))[0] != value:
                 raise TicketError(f"ticket {ticket} has conflicting rewards")
         if self.problem.spread is not None:
-            cells = self._list.cells(list(fresh))
+            cells = self.cells.cells(list(fresh))
             self.check_spread(dict(zip(cells, (value for value, _ in fresh.values()), strict=True)))
         for number, (value, cost) in fresh.items():
             if cost is not None or self.running.costs is not None:
@@ -203,7 +196,7 @@ class Session:
 
     def tell_cell(self, arm: int, item: int, reward: SupportsFloat | tuple[Any, float | None]) -> None:
         """Say what is known of a cell of a list of items, whoever evaluated it. No ticket is needed."""
-        cells = self._list
+        cells = self.cells
         known = cells.values.get((arm, item))
         reward, cost = parted(reward) if isinstance(reward, tuple) else (reward, None)
         value = self.scale.to_unit(self.scale.number(reward, f"arm {self.labels[arm]!r}{self.on_item(item)}"))
@@ -226,7 +219,7 @@ class Session:
         """Refuse rewards of cells, on [0, 1], that are further than the spread from another on the same item, known or told."""
         if self.problem.spread is None:
             return
-        known = self._list.values
+        known = self.cells.values
         for item in {item for _, item in told}:
             both = ((arm, told.get((arm, item), known.get((arm, item)))) for arm in range(len(self.labels)))
             values = {arm: value for arm, value in both if value is not None}
@@ -234,7 +227,7 @@ class Session:
 
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
-        return self._list.wanted(k, taken, len(taken))
+        return self.cells.wanted(k, taken, len(taken))
 
     def adopt(
         self,
@@ -270,7 +263,7 @@ class Session:
 
     def items_met(self, out: Collection[Cell] = ()) -> int:
         """On a list of items: how many of them, in the algorithm's order, have a cell that is told, asked for or `out`."""
-        return self._list.met(self.problem.items or 0, out)
+        return self.cells.met(self.problem.items or 0, out)
 
     def grow(self, labels: Sequence[Any], after: int | None = None) -> None:
         """Add arms while the session runs: the algorithm learns of them with the reply to its current request.
@@ -355,7 +348,7 @@ class Session:
         )  # fmt: skip
         if self.problem.items is None:
             return found
-        names, known = range(self.problem.items) if items is None else items, self._list.values
+        names, known = range(self.problem.items) if items is None else items, self.cells.values
         places = np.array(list(known), np.int64).reshape(-1, 2)
         values = self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
         used = int(self.running.pulls_per_arm.max())
@@ -363,7 +356,7 @@ class Session:
 
     def _move_on(self) -> None:
         """Answer the procedure's requests as long as all their rewards are there."""
-        while self.tickets.complete:
+        while not self.tickets.missing:
             self.answer()
 
     def _open(self) -> None:

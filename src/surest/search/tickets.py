@@ -50,18 +50,13 @@ class Counts:
     request: Any = field(default=None, init=False)  # the one that the procedure waits on
     handed: int = field(default=0, init=False)  # tickets handed out so far
     told: int = field(default=0, init=False)  # tickets told so far
-    missing: int = field(default=0, init=False)  # rewards that the current request lacks
+    missing: int = field(default=-1, init=False)  # rewards that the current request lacks; -1 where there is none
     again: dict[int, None] = field(default_factory=dict, init=False)  # failed, in order, to be handed out again
 
     @property
     def pending(self) -> int:
         """How many tickets are out."""
         return self.handed - len(self.again) - self.told
-
-    @property
-    def complete(self) -> bool:
-        """Whether the request can be answered."""
-        return self.request is not None and not self.missing
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
@@ -103,7 +98,7 @@ class PullTickets(Counts):
 
     def open(self, request: Any, announced: Sequence[Pull] = ()) -> None:
         """Prepare for the request that the procedure now waits on, and for those that it has announced."""
-        self.request = request
+        self.request, self.missing = request, -1
         if request is None:
             return
         requests = [request, *announced]
@@ -182,7 +177,7 @@ class CellTickets(Counts):
         self.request = request
         arms, items = ([], []) if request is None else (request.arms.tolist(), request.items.tolist())
         self._lacking = {(arm, item) for item in items for arm in arms if (arm, item) not in self.values}
-        self.missing = len(self._lacking)
+        self.missing = -1 if request is None else len(self._lacking)
 
     def wanted(self, k: int, taken: Collection[Cell], under_way: int) -> list[Cell]:
         """The first k cells, of those not taken and not known, that the algorithm needs now or, with others under way, next.
@@ -247,8 +242,9 @@ class CellTickets(Counts):
         """Take the reward of a cell that has none."""
         self.values[cell] = value
         self.sums[cell[0]] = self.sums.get(cell[0], 0.0) + value
-        self._lacking.discard(cell)
-        self.missing = len(self._lacking)
+        if cell in self._lacking:
+            self._lacking.discard(cell)
+            self.missing -= 1
 
     def reply(self) -> Reply:
         items = self.request.items.tolist()
@@ -278,7 +274,7 @@ class ArmTickets(Counts):
         self.rewards = [array("d") for _ in range(arms)]  # of all that were handed out; NaN where nothing was told yet
 
     def open(self, request: Any, announced: Sequence[Pull] = ()) -> None:
-        self.request = request
+        self.request, self.missing = request, -1
         if request is None:
             return
         requests = [request, *announced]

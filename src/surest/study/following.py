@@ -93,7 +93,7 @@ class Follower:
                 if len(new) < PORTION:
                     break
             written = [] if self.items else log.read_requests(self.study, session.running.pulls)
-            if session.tickets.complete:
+            if not session.tickets.missing:
                 self._unwritten += answer_all(session, written, {} if self.items else self._later, on_request)
                 written = [one for one in written if one.first >= session.running.pulls]
             if written != self._checked:
@@ -145,22 +145,18 @@ class Follower:
             most = min(most, self.catch_up(log).affordable(facts.open - facts.expired))
             if most < 1:
                 return []
+        fresh: Sequence[StoredTicket] = ()
         if self.items:
-            return self._leased(log, *self._wanted_cells(log, most, at), asked, at, until)
-        again = log.read_tickets(self.study, open_by=at, most=most, hold=True)
-        if (again or self._ahead) and self.catch_up(log).finished:
-            if self._session is not None:
-                self._write_requests(log, self._session)
-            return []  # what is left was evaluated ahead, and is not needed any more
-        choose = self._chosen if self._ahead else self._next
-        fresh = choose(log, most - len(again), facts) if most > len(again) else []
-        return self._leased(log, again, fresh, asked, at, until)
-
-    def _leased(
-        self, log: Log, again: list[StoredTicket], fresh: Sequence[StoredTicket], asked: Sequence[tuple[str, int]],
-        at: float, until: float,
-    ) -> list[StoredTicket]:  # fmt: skip
-        """Lease tickets that failed or whose worker did not come back in time, and write down why; and fresh ones."""
+            again, fresh = self._wanted_cells(log, most, at)
+        else:
+            again = log.read_tickets(self.study, open_by=at, most=most, hold=True)
+            if (again or self._ahead) and self.catch_up(log).finished:
+                if self._session is not None:
+                    self._write_requests(log, self._session)
+                return []  # what is left was evaluated ahead, and is not needed any more
+            if most > len(again):
+                fresh = (self._chosen if self._ahead else self._next)(log, most - len(again), facts)
+        # Leases of those that failed or whose worker did not come back in time, and why; and of fresh ones.
         takers = chain.from_iterable(repeat(worker, k) for worker, k in asked)
         events, taken = list[Event](), dict[str, list[int]]()
         for t, worker in zip(again, takers, strict=False):
@@ -216,7 +212,8 @@ class Follower:
         session = self.catch_up(log)  # after that: a cell that is told meanwhile must not look like a fresh one
         if session.finished:
             return [], []
-        wanted = session.wanted(most, {cell for cell, ticket in out.items() if ticket.lease > at})
+        busy = {cell for cell, ticket in out.items() if ticket.lease > at}
+        wanted = session.cells.wanted(most, busy, len(busy))
         ours = [out[cell].number for cell in wanted if cell in out]
         again = log.read_tickets(self.study, among=ours, open_by=at, hold=True) if ours else []
         cells = [cell for cell in wanted if cell not in out]
@@ -349,7 +346,7 @@ def answer_all(
     """
     found = list[Recorded]()
     for recorded in chain(written, repeat(None)):
-        if session.finished or not session.tickets.complete:
+        if session.finished or session.tickets.missing:
             break
         request = session.running.request
         asked = _recorded(request, session.running.pulls) if isinstance(request, Pull) else None

@@ -16,7 +16,7 @@ import msgspec
 from surest.core.costs import parted
 from surest.core.problem import plain
 from surest.core.protocol import Answer
-from surest.errors import StorageError, UnknownStudyError, UsageError
+from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, study_path
 from surest.study.log import MEMORY, Count, Item, Log, plain_text
@@ -166,13 +166,11 @@ class RemoteStudy(Study):
         outcomes = list[Outcome]()
         for call in calls:
             try:
-                if isinstance(call, Ask):
-                    outcomes.append(self._ask(call))
-                else:
-                    self._say(call)
-                    outcomes.append(None)
+                outcomes.append(self._ask(call) if isinstance(call, Ask) else self._say(call))
             except UsageError as refused:
                 outcomes.append(refused)
+            if not isinstance(call, Ask) and (outcomes[-1] is None or isinstance(outcomes[-1], TicketError)):
+                self._let_go(call.tickets if isinstance(call, Tell) else [call.ticket])
         return outcomes
 
     def _ask(self, call: Ask) -> Handed:
@@ -196,7 +194,7 @@ class RemoteStudy(Study):
         tickets = [Ticket(row.ticket, row.index, row.arm, row.item_index, row.draw) for row in rows]
         return Handed(tickets, answer.finished, False)
 
-    def _say(self, call: Tell | Failure) -> None:
+    def _say(self, call: Tell | Failure) -> Outcome:
         """Tell rewards, or that there is none."""
         if isinstance(call, Failure):
             reason = plain_text(str(call.reason))[:10_000]
@@ -210,15 +208,24 @@ class RemoteStudy(Study):
             costs = [each.cost for each in told]
             known = {} if all(cost is None for cost in costs) else {"costs": costs}  # a service of old knows none
             self._post("tell", {"worker": call.worker, "tickets": list(call.tickets), "rewards": values, **known})
+        return None
 
-    def _lease(self, numbers: Sequence[int], worker: str | None, *, renew: bool) -> list[int]:
+    def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+        held = self._of_mine("renew", numbers, worker)
+        self._let_go(set(numbers).difference(held))
+        return held
+
+    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+        held = self._of_mine("return", numbers, worker)
+        self._let_go(numbers)
+        return held
+
+    def _of_mine(self, what: str, numbers: Sequence[int], worker: str | None) -> list[int]:
+        """The tickets of a worker, or of this process, with which something was done."""
         if not numbers:
             return []
-        data = {"tickets": list(numbers), "worker": worker or own_name()}
-        held = self._connection.field(self._post("renew" if renew else "return", data), "tickets", list[Count])
-        for number in set(numbers).difference(held if renew else ()):
-            self._holders.pop(number, None)
-        return held
+        answer = self._post(what, {"tickets": list(numbers), "worker": worker or own_name()})
+        return self._connection.field(answer, "tickets", list[Count])
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs. An answer that gets lost is an error: look whether they are there."""

@@ -51,7 +51,7 @@ class Settings(msgspec.Struct, frozen=True):
 
             algorithm = permitted(algorithm, self.named)
         problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
-        return Session.of(problem, record=record, script=script)
+        return Session(problem, record=record, script=script)
 
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import msgspec
 import numpy as np
 
-from surest.core.costs import Scored
 from surest.core.duels import DUELS, with_pairs
 from surest.core.keywords import check_keywords
 from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.log import Event, Facts, Item, Log, Store, is_service, store_of
+from surest.study.log import Event, Facts, Item, Log, Store, StoredTicket, is_service, store_of
 from surest.study.settings import (
     Settings,
     check_opened,
@@ -263,18 +262,15 @@ class Study:
         _accepted(self._carry_out([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)]))
         self._let_go(numbers)
 
-    def exchange(self, told: Mapping[int, Scored], k: int) -> list[Ticket]:
-        """Tell checked rewards, and ask for up to k tickets, in one transaction. The first reward of a ticket counts."""
+    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
+        """Tell rewards, and ask for up to k tickets, in one transaction, as this process. The first reward of a ticket counts."""
         who = own_name()
-        tells: list[Call] = [Tell([number], [reward], who, checked=True) for number, reward in told.items()]
+        tells: list[Call] = [Tell([number], [reward], who) for number, reward in told.items()]
         outcomes = self._carry_out([*tells, *([Ask(k, who, ends=False)] if k else [])])
         for outcome in outcomes:
             if isinstance(outcome, Exception) and not isinstance(outcome, TicketError):
                 raise outcome
-        self._let_go(told)
-        handed = outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
-        self._holders |= {ticket.id: who for ticket in handed}
-        return handed
+        return outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
 
     def _holder(self, number: int) -> str:
         """Under which name a ticket was taken here."""
@@ -321,33 +317,14 @@ class Study:
 
         This process also lets the leases of processes of this machine that have ended run out.
         """
-        return self._lease(numbers, worker, renew=True)
-
-    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
-        """Let tickets that a worker, or this process, no longer evaluates be handed out again; those that it held."""
-        held = self._lease(numbers, worker, renew=False)
-        self._let_go(numbers)
-        return held
-
-    def _lease(self, numbers: Sequence[int], worker: str | None, *, renew: bool) -> list[int]:
-        """Of some tickets, those that a worker, or this process, holds: their leases are lengthened, or else given back.
-
-        When this process renews its own, the leases of processes of this machine that are no more run out.
-        """
-        takes_over = renew and worker is None and self.store.one_machine  # a SQLite file is used on one machine only
+        takes_over = worker is None and self.store.one_machine  # a SQLite file is used on one machine only
         if not numbers and not takes_over:
             return []
-        who = own_name() if worker is None else worker
         with self.store.writing() as log:
             at = self.facts(log).now
-            found = log.read_tickets(self.id, among=numbers, open_by=inf, hold=True) if numbers else []
-            held = [ticket for ticket in found if ticket.worker == who and ticket.lease != 0]
-            ours = [ticket.number for ticket in held]
-            if not renew:
-                stopped = "interrupted", "its worker was stopped"
-                log.write_events(self.id, [Event(t.number, t.arm, *stopped, t.worker, at) for t in held])
+            ours = [ticket.number for ticket in self._held(log, numbers, worker)] if numbers else []
             if ours:
-                log.lease_tickets(self.id, ours, at + self.lease_seconds if renew else 0.0)
+                log.lease_tickets(self.id, ours, at + self.lease_seconds)
             if takes_over:
                 out = [ticket for ticket in log.read_tickets(self.id, open_by=inf) if ticket.lease > at]
                 ended = {worker for worker in {ticket.worker for ticket in out} if gone(worker)}
@@ -355,6 +332,24 @@ class Study:
                 if left:
                     log.lease_tickets(self.id, left, at)
         return ours
+
+    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+        """Let tickets that a worker, or this process, no longer evaluates be handed out again; those that it held."""
+        if not numbers:
+            return []
+        with self.store.writing() as log:
+            at, held = self.facts(log).now, self._held(log, numbers, worker)
+            stopped = "interrupted", "its worker was stopped"
+            log.write_events(self.id, [Event(t.number, t.arm, *stopped, t.worker, at) for t in held])
+            log.lease_tickets(self.id, [ticket.number for ticket in held], 0.0)
+        self._let_go(numbers)
+        return [ticket.number for ticket in held]
+
+    def _held(self, log: Log, numbers: Sequence[int], worker: str | None) -> list[StoredTicket]:
+        """Of some tickets, those that a worker, or this process, holds."""
+        found = log.read_tickets(self.id, among=numbers, open_by=inf, hold=True)
+        who = own_name() if worker is None else worker
+        return [ticket for ticket in found if ticket.worker == who and ticket.lease != 0]
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.

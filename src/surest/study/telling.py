@@ -36,7 +36,6 @@ class Tell(NamedTuple):
     tickets: Sequence[int]
     rewards: Sequence[Any]
     worker: str | None = None  # who tells them, if that is known
-    checked: bool = False  # whether the rewards are numbers within the bounds, each with its cost: `Scored`
 
 
 class Failure(NamedTuple):
@@ -137,11 +136,8 @@ def _fresh(study: "Study", told: Mapping[int, StoredTicket], call: Tell) -> dict
         if number not in told:
             raise never(number)
         ticket = fresh.get(number, told[number])
-        if call.checked:
-            value, cost = reward
-        else:
-            given, cost = parted(reward, f"ticket {number}") if isinstance(reward, tuple) else (reward, None)
-            value = _checked(study, ticket, given)
+        given, cost = parted(reward, f"ticket {number}") if isinstance(reward, tuple) else (reward, None)
+        value = _checked(study, ticket, given)
         if ticket.reward is None:
             # Handed to somebody else meanwhile, the log names who told it; else whoever took it: another may well tell it.
             late = call.worker is not None and ticket.attempts > 1
