@@ -8,8 +8,9 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -29,8 +30,12 @@ def same_as_kept(
     *,
     show: Callable[[Any], str] = repr,
     mistaken: bool = False,
+    instead: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Carry out a page once more: it has all that is shown. Where it is `mistaken`, each line is a mistake of its user."""
+    """Carry out a page once more: it has all that is shown, with other words instead of some.
+
+    Where it is `mistaken`, each line is a mistake of its user.
+    """
     shown, known = "", dict(names or {})
     for blank, heading, line, code in ASKED.findall(page.read_text(encoding="utf-8")):
         shown = f"{shown.rstrip()}\n{blank}".lstrip()
@@ -42,6 +47,8 @@ def same_as_kept(
             assert run is not None
             shown += transcript(run, line, mistaken=mistaken)
     shown = f"{shown.rstrip()}\n"
+    for words, others in instead.items():
+        shown = shown.replace(words, others)
     if request.config.option.update_snapshots:
         page.write_text(shown, encoding="utf-8")
     assert shown == page.read_text(encoding="utf-8")
@@ -76,7 +83,7 @@ def said(code: str, names: dict[str, Any], show: Callable[[Any], str], mistaken:
     with contextlib.redirect_stdout(told), patch.object(sys, "displayhook", lambda it: it is None or print(show(it))):
         try:
             exec(compile(statement, "a page", "single"), names)
-        except AssertionError:
+        except (AssertionError, NameError):
             raise
         except Exception as error:
             print(f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ()), sep="\n")

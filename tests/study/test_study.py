@@ -2,13 +2,13 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 from calling import ran
+from pages import same_as_kept
 from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
-from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UnknownStudyError, UsageError
-from surest.result.words import health_line
+from surest.errors import StorageError, TicketError, TranscriptError, UsageError
 from surest.study.sql import VERSION_TABLE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.telling import Tell, carry_out
-from surest.study.transfer import export_text, import_study
+from surest.study.transfer import import_study
+from surest.study.workers import own_name
 from visiting import serving
 
 ROOT = Path(__file__).parents[2]
@@ -55,14 +56,36 @@ def storage(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/study.db"
 
 
-@pytest.fixture(params=["sqlite", "http"])
-def anywhere(request: pytest.FixtureRequest, storage: str) -> Iterator[str]:
-    """A database, or a service on it: a study is used in the same way."""
-    if request.param == "sqlite":
-        yield storage
-    else:
-        with serving(storage) as address:
-            yield address
+def moved(storage: str, seconds: float) -> None:
+    """As if every lease had been given earlier."""
+    with closing(sqlite3.connect(storage.removeprefix("sqlite:///"))) as base, base:
+        base.execute("UPDATE surest_tickets SET lease = lease - ? WHERE lease > 0", [seconds])
+
+
+@pytest.mark.parametrize("page", sorted(Path(__file__).parent.glob("doors/*.txt")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("door", ["sqlite", "http"])
+def test_a_study_is_used_in_the_same_way_at_every_door(
+    page: Path, door: str, storage: str, request: pytest.FixtureRequest
+) -> None:
+    """In a database, or through a service on it."""
+    make(storage)
+    with serving(storage) if door == "http" else nullcontext(storage) as where:
+
+        def fresh() -> str:
+            """The store, without the studies of earlier parts."""
+            for study in list_studies(storage):
+                delete_study(storage, study.name)
+            return where
+
+        instead = {
+            "sqlite:///…/study.db": "WHERE",
+            where: "WHERE",
+            own_name(): "WORKER",
+            ") any more": ")",
+            " (arm 'b')": "",
+        }
+        names = {**globals(), "fresh": fresh, "move_time": partial(moved, storage)}
+        same_as_kept(page, request, names=names, instead=instead)
 
 
 def make(storage: str, **settings: Any) -> Study:
@@ -86,61 +109,6 @@ def test_rewards_are_told_by_number_from_another_process(storage: str) -> None:
         study.tell(ticket.id, 0.5)
 
 
-def test_an_expired_ticket_is_handed_out_again_and_its_leases_are_no_failures(anywhere: str, storage: str) -> None:
-    study = make(anywhere, on_failure=0.0, retries=1, lease_seconds=1000)
-    first, second = study.ask(2, worker="one")
-    assert study.status().out == 2
-    move_time(storage, 2000)
-    assert study.status().waiting == 2
-    assert [ticket.id for ticket in study.ask(3, worker="two")] == [first.id, second.id, 2]
-    assert study.health() == {"a": {"expired": 2, "retried": 2}}
-    assert health_line(study.result().health or {}) == "health: a: 2 expired, 2 retried"
-    study.tell(second.id, 0.5)  # whoever comes first
-    move_time(storage, 2000)
-    assert study.ask()[0] == first
-    study.fail(first.id, "once")
-    assert study.status().told == 1  # handed out three times, failed once
-    assert study.ask()[0] == first
-    study.fail(first.id, "twice")
-    assert (study.export()["tickets"][0][1:3], study.export()["tickets"][0][5]) == ([0.0, 4], 2)
-
-
-def move_time(storage: str, seconds: float) -> None:
-    """As if every lease had been given earlier."""
-    with closing(sqlite3.connect(storage.removeprefix("sqlite:///"))) as base, base:
-        base.execute("UPDATE surest_tickets SET lease = lease - ? WHERE lease > 0", [seconds])
-
-
-def test_a_failed_evaluation_is_retried(anywhere: str) -> None:
-    study = make(anywhere)
-    (ticket,) = study.ask()
-    study.fail(ticket.id, "out of memory \x00 \udcff")
-    study.fail(ticket.id, "said twice")
-    assert study.ask() == [ticket]
-    study.fail(ticket.id, "again")
-    assert study.ask() == [ticket]
-    study.tell(ticket.id, 1)
-    with pytest.raises(TicketError, match="cannot fail now"):
-        study.fail(ticket.id)
-    assert study.status().health == {"a": {"failed": 2, "retried": 2}}
-    assert "out of memory" in study.export()["events"][0]["reason"]
-
-
-def test_a_failed_evaluation_counts_as_a_stated_reward(anywhere: str) -> None:
-    study = make(anywhere, on_failure=0.0)
-    first, second = study.ask(2)
-    for _ in range(3):
-        study.fail(first.id)
-        assert study.ask()[0] == first
-    study.fail(first.id)  # retried three times: now it counts
-    study.fail(second.id, reward=0.25)
-    assert [ticket[1] for ticket in study.export()["tickets"]] == [0.0, 0.25]
-    assert study.health() == {"a": {"failed": 5, "imputed": 2, "retried": 3}}
-    with pytest.raises(RewardError):
-        study.fail(study.ask()[0].id, reward=2)
-    assert study.health()["a"]["failed"] == 5
-
-
 def test_what_is_a_reward_is_kept_to_the_bit(storage: str) -> None:
     study, rewards = make(storage), [-0.0, True, np.float32(0.5), np.bool_(False), 5e-324, 1, np.int64(0)]
     for reward in rewards:
@@ -158,47 +126,25 @@ def test_a_ticket_never_handed_out_is_refused(storage: str) -> None:
             study.tell(ticket, 0.5)  # type: ignore[arg-type]
 
 
-def test_several_rewards_are_told_together_or_not_at_all(anywhere: str) -> None:
-    study = make(anywhere)
-    tickets = study.ask(3)
-    study.tell(tickets[1].id, 0.5)
-    with pytest.raises(TicketError):
-        study.tell_all(tickets, [0.1, 0.2, 0.3])
-    with pytest.raises(RewardError):
-        study.tell_all(tickets, [0.1, 0.5, "much"])
-    assert study.status().told == 1
-    study.tell_all([*tickets, tickets[0]], [0.1, 0.5, 0.3, 0.1])
-    assert [ticket[1] for ticket in study.export()["tickets"]] == [0.1, 0.5, 0.3]
+def test_what_is_refused(storage: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    documents, elsewhere = {}, f"sqlite:///{tmp_path}/elsewhere.db"
+    for algorithm in ("toy", "growing-toy"):
+        study = open_study(storage, algorithm, ["a", "b"], 0.1, algorithm=algorithm, seed=1)
+        for tickets in (4, 1):
+            answer(study, tickets)
+        documents[algorithm] = json.dumps(study.export())
 
+    def made(**wrong: Any) -> Study:
+        return open_study(storage, **{"name": "t", "arms": ["a", "b"], "delta": 0.1, "algorithm": "toy", **wrong})
 
-def test_a_study_is_opened_with_what_it_was_made_with(anywhere: str) -> None:
-    study = make(anywhere, budget=12, rounds=3)
-    assert open_study(anywhere, "s").settings == study.settings
-    assert open_study(anywhere, "s", ["a", "b"], 0.1, budget=12, rounds=3).labels == ("a", "b")
-    with pytest.raises(UsageError, match=r"made with delta 0.1, not 0.2, .*arms a, b, not a, c"):
-        open_study(anywhere, "s", ["a", "c"], 0.2)
-    with pytest.raises(UsageError, match="already a study 's'"):
-        open_study(anywhere, "s", ["a", "b"], load_if_exists=False)
-    with pytest.raises(UsageError, match=r"no study 't' .*there are s"):
-        open_study(anywhere, "t")
+    def imported(change: str, algorithm: str = "toy") -> str:
+        exec(change, {"d": (document := json.loads(documents[algorithm]))})
+        return import_study(elsewhere, json.dumps(document))
 
-
-WRONG: list[dict[str, Any]] = [
-        {"delta": 2}, {"delta": float("nan")}, {"bounds": (1, 0)}, {"bounds": (-1e308, 1e308)}, {"bounds": (0, 1, 2)},
-        {"budget": -1}, {"algorithm": "nonsense"}, {"lease_seconds": 0}, {"lease_seconds": float("inf")},
-        {"on_failure": 7}, {"retries": -1}, {"arms": 0}, {"arms": []}, {"arms": "ab"}, {"arms": ["a", "a"]},
-        {"arms": ["a", ""]}, {"arms": ["a\x00", "b"]}, {"arms": ["a", "x\n7 fake"]}, {"arms": ["a", "x\r"]},
-        {"arms": ["\ud800", "b"]}, {"name": ""}, {"name": "x" * 501},
-        {"name": 7}, {"seed": "x"}, {"option": object()}, {"epsilon": -1}, {"arms": {"a": 1}},
-]  # fmt: skip
-
-
-def test_what_no_study_can_be_made_with_is_refused_and_leaves_none(storage: str) -> None:
-    make(storage)
-    for wrong in WRONG:
-        with pytest.raises(UsageError):
-            open_study(storage, **{"name": "t", "arms": ["a", "b"], "delta": 0.1, "algorithm": "toy", **wrong})
-    assert [study.name for study in list_studies(storage)] == ["s"]
+    names = {"made": made, "imported": imported}
+    same_as_kept(Path(__file__).with_name("refused.txt"), request, names=names, mistaken=True)
+    assert [study.name for study in list_studies(storage)] == ["growing-toy", "toy"]
+    assert not (tmp_path / "elsewhere.db").exists()
 
 
 def test_tables_of_the_first_version_become_those_of_a_new_file_and_of_a_newer_one_are_left_alone(
@@ -236,144 +182,6 @@ def test_another_version_of_the_algorithm_is_noticed(storage: str, monkeypatch: 
     monkeypatch.setitem(REGISTRY, "toy", toy(other))
     with pytest.raises(TranscriptError, match="the log says"):
         open_study(storage, "s").status()
-
-
-def test_arms_are_refused_by_algorithms_that_cannot_take_them(anywhere: str) -> None:
-    study = make(anywhere)
-    with pytest.raises(UsageError, match="cannot take in new arms"):
-        study.add_arms(["c"])
-    assert open_study(anywhere, "s").labels == ("a", "b")
-    assert not any(entry.growing for name, entry in REGISTRY.items() if name.endswith("best-arm"))
-
-
-def test_wager_takes_in_arms_if_a_part_of_delta_was_kept_for_them(anywhere: str) -> None:
-    with pytest.raises(UsageError, match="reserve"):
-        open_study(anywhere, "none kept", ["a", "b"], 0.1).add_arms(["c"])
-    study = open_study(anywhere, "kept", ["a", "b"], 0.1, reserve=0.1)
-    chance = random.Random(3)
-    while not study.finished:
-        for ticket in study.ask(20):
-            study.tell(ticket.id, float(chance.random() < {"a": 0.4, "b": 0.3, "c": 0.9}[ticket.label]))
-        if len(study.labels) == 2 and study.status().told > 30:
-            study.add_arms(["c"])
-    again = open_study(anywhere, "kept").result()
-    assert (again.best, again.certified) == ("c", True)
-
-
-def test_arms_are_added_while_a_study_runs(anywhere: str, storage: str) -> None:
-    study = make(anywhere, algorithm="growing-toy")
-    other = open_study(anywhere, "s")
-    answer(study, 3)
-    study.add_arms(["c"])
-    with pytest.raises(UsageError, match="two arms are called 'c'"):
-        study.add_arms(["c"])
-    answer(other, 100)  # the request under way is finished without it
-    assert [ticket.label for ticket in other.ask(100)] == ["a", "a", "b", "b", "c", "c"]
-    move_time(storage, 10_000)
-    while not study.finished:
-        answer(study)
-    assert study.result().pulls_per_arm.tolist() == [8, 8, 6]
-    replayed = open_study(anywhere, "s")
-    assert replayed.result().pulls_per_arm.tolist() == other.result().pulls_per_arm.tolist() == [8, 8, 6]
-    with pytest.raises(UsageError, match="has ended"):
-        study.add_arms(["d"])
-    import_study(anywhere, json.dumps(study.export()), "copy")
-    assert open_study(anywhere, "copy").result().pulls_per_arm.tolist() == [8, 8, 6]
-
-
-def test_an_export_is_imported_and_goes_on(anywhere: str, tmp_path: Path) -> None:
-    elsewhere = f"sqlite:///{tmp_path}/elsewhere.db"
-    study = make(elsewhere)
-    answer(study, 4)
-    answer(study)
-    study.ask()
-    assert json.loads(b"".join(export_text(study))) == study.export()
-    import_study(anywhere, json.dumps(study.export()))
-    moved = open_study(anywhere, "s")
-    assert moved.status().waiting == 1
-    while not moved.finished:
-        answer(moved)
-    assert moved.result().best == "b"
-    with pytest.raises(UsageError, match="already a study"):
-        import_study(anywhere, json.dumps(study.export()))
-
-
-CHANGES: list[Callable[[Any], object]] = [
-    lambda d: d["tickets"][0].__setitem__(1, 1.5),
-    lambda d: d["tickets"][0].__setitem__(0, 1),
-    lambda d: d["tickets"].pop(2),
-    lambda d: d["tickets"].append([1, None, 1, "w", None]),
-    lambda d: d["requests"].pop(),
-    lambda d: d["requests"][0].__setitem__("total", 5),
-    lambda d: d["requests"].append(d["requests"][-1]),
-    lambda d: d["settings"].__setitem__("algorithm", "vd-best-arm-id"),
-    lambda d: d["arms"].append({"label": "c", "added_at": 0}),
-    lambda d: d["arms"].append({"label": "c", "added_at": 4}),
-    lambda d: d.__setitem__("format", "surest-study-3"),
-    lambda d: d["tickets"][0].__setitem__(2, 2**31 - 1),
-    lambda d: d["tickets"][0].__setitem__(5, 1),
-    lambda d: d["tickets"][0].__setitem__(6, 0),
-    lambda d: d.__setitem__("items", [{"key": "x"}]),
-    lambda d: d.__setitem__("more", 1),
-]
-
-
-def test_a_changed_export_is_refused(storage: str, tmp_path: Path) -> None:
-    elsewhere, boundary = f"sqlite:///{tmp_path}/elsewhere.db", "in the middle of a request"
-    late = [lambda d, at=at: d["arms"].append({"label": "c", "added_at": at}) for at in (1, 3, 5, 9)]
-    cases = [*((change, "toy", None) for change in CHANGES), *((change, "growing-toy", boundary) for change in late)]
-    documents = {}
-    for algorithm in ("toy", "growing-toy"):
-        study = open_study(storage, algorithm, ["a", "b"], 0.1, algorithm=algorithm, seed=1)
-        answer(study, 4)
-        answer(study)
-        documents[algorithm] = json.dumps(study.export())
-    for change, algorithm, said in cases:
-        document = json.loads(documents[algorithm])
-        change(document)
-        with pytest.raises(UsageError, match=said):
-            import_study(elsewhere, json.dumps(document))
-    assert not (tmp_path / "elsewhere.db").exists()
-
-
-def test_a_deleted_study_is_gone_for_all(anywhere: str, storage: str) -> None:
-    study = make(anywhere)
-    (ticket,) = study.ask()
-    delete_study(anywhere, "s")
-    with pytest.raises(UnknownStudyError):
-        study.ask()
-    again = make(anywhere)
-    if anywhere == storage:  # a service knows studies by their names
-        with pytest.raises(UsageError, match="any more"):
-            study.tell(ticket.id, 0.5)
-        with pytest.raises(UsageError, match="any more"):
-            study.ask()
-    assert again.status().told == 0
-    assert [one.name for one in list_studies(anywhere)] == ["s"]
-    with pytest.raises(UsageError):
-        delete_study(anywhere, "t")
-
-
-def test_only_who_holds_a_ticket_can_fail_it(anywhere: str, storage: str) -> None:
-    study = make(anywhere, on_failure=0.0, retries=0, lease_seconds=1000)
-    late, present = open_study(anywhere, "s"), open_study(anywhere, "s")
-    (ticket,) = late.ask(1, "late")
-    move_time(storage, 2000)
-    assert present.ask(1, "present") == [ticket]
-    for call in (
-        lambda: late.fail(ticket.id, "too late"),
-        lambda: late.fail(ticket.id, "too late", reward=0.5),
-        lambda: study.fail(ticket.id, "not mine"),
-        lambda: study.fail(ticket.id, "not mine", worker="late"),
-    ):
-        with pytest.raises(TicketError, match="only who holds a ticket can fail it"):
-            call()
-    assert (study.status().told, study.health()) == (0, {"a": {"expired": 1, "retried": 1}})
-    present.tell(ticket.id, 0.75)
-    assert study.export()["tickets"][0][1] == 0.75
-    (other,) = study.ask(1, "named")
-    open_study(anywhere, "s").fail(other.id, "from elsewhere", worker="named")
-    assert study.export()["tickets"][1][1] == 0.0
 
 
 def test_arms_that_others_added_are_not_overlooked(storage: str) -> None:
@@ -457,19 +265,3 @@ def test_options_that_somebody_else_stored_are_checked_too() -> None:
             log.add_study(f"stored {workers}", json.dumps(settings), ["a", "b"], [])
         with pytest.raises(UsageError, match="workers"):
             open_study("memory:stored", f"stored {workers}").status()
-
-
-@pytest.mark.parametrize("items", [None, 5])
-def test_a_paused_study_hands_out_nothing_whoever_asks(anywhere: str, items: int | None) -> None:
-    study = open_study(anywhere, "s", ["a", "b"], 0.1, items=items)
-    other = open_study(anywhere, "s")
-    (ticket,) = study.ask()
-    other.pause()
-    assert study.paused
-    assert study.ask(3) == []
-    assert not study.finished
-    study.tell(ticket.id, 0.5)
-    assert study.status().told == 1, "what is out may be told"
-    study.resume()
-    assert not other.paused
-    assert other.ask()
