@@ -10,7 +10,7 @@ from surest.result.data import Result
 from surest.result.questions import chosen_names, leading
 from surest.result.words import health_line, spent_words, verdict
 from surest.study.outcome import Progress
-from surest.text import at_most, counted, guessed, ordinal, seconds_words
+from surest.text import at_most, counted, guessed, number, ordinal, seconds_words
 
 
 def show_verdict(found: Result, decision: Mapping[str, str] | None = None) -> None:
@@ -74,7 +74,7 @@ def _how_sure(progress: Progress) -> str:
 def _how_long(progress: Progress) -> str:
     if progress.finished:
         return "Nothing is left to evaluate."
-    speed = f" ({progress.per_second:.3g} rewards per second so far)" if progress.per_second else ""
+    speed = f" ({number(progress.per_second)} rewards per second so far)" if progress.per_second else ""
     if progress.result.forecast is None:
         asked = f"{counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
         return f"{asked}{speed}; how many a decision needs is not known yet."

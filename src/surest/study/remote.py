@@ -16,7 +16,7 @@ import msgspec
 from surest.core.costs import parted
 from surest.core.problem import plain
 from surest.core.protocol import Answer
-from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
+from surest.errors import StorageError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, study_path
 from surest.study.log import MEMORY, Count, Item, Log, plain_text
@@ -169,8 +169,6 @@ class RemoteStudy(Study):
                 outcomes.append(self._ask(call) if isinstance(call, Ask) else self._say(call))
             except UsageError as refused:
                 outcomes.append(refused)
-            if not isinstance(call, Ask) and (outcomes[-1] is None or isinstance(outcomes[-1], TicketError)):
-                self._let_go(call.tickets if isinstance(call, Tell) else [call.ticket])
         return outcomes
 
     def _ask(self, call: Ask) -> Handed:

@@ -240,7 +240,7 @@ class Study:
             raise UsageError(f"asked for {k!r} tickets; ask for at least one")
         who = own_name() if worker is None else worker
         storable(who, "a worker's name")
-        (handed,) = _accepted(self._carry_out([Ask(int(k), who, ends=False)]))
+        (handed,) = _accepted(self._send([Ask(int(k), who, ends=False)]))
         assert isinstance(handed, Handed)
         self._holders |= {ticket.id: who for ticket in handed.tickets}
         return handed.tickets
@@ -259,18 +259,25 @@ class Study:
         numbers = [checked_number(ticket) for ticket in tickets]
         holders = {self._holder(number) for number in numbers} if worker is None else {worker}
         # Of several workers' tickets the log keeps who has them.
-        _accepted(self._carry_out([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)]))
-        self._let_go(numbers)
+        _accepted(self._send([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)]))
 
     def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets, in one transaction, as this process. The first reward of a ticket counts."""
         who = own_name()
         tells: list[Call] = [Tell([number], [reward], who) for number, reward in told.items()]
-        outcomes = self._carry_out([*tells, *([Ask(k, who, ends=False)] if k else [])])
+        outcomes = self._send([*tells, *([Ask(k, who, ends=False)] if k else [])])
         for outcome in outcomes:
             if isinstance(outcome, Exception) and not isinstance(outcome, TicketError):
                 raise outcome
         return outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
+
+    def _send(self, calls: Sequence[Call]) -> list[Outcome]:
+        """Carry out calls; tickets that were told or failed, or that others have, are not held here any more."""
+        outcomes = self._carry_out(calls)
+        for call, outcome in zip(calls, outcomes, strict=True):
+            if not isinstance(call, Ask) and (outcome is None or isinstance(outcome, TicketError)):
+                self._let_go(call.tickets if isinstance(call, Tell) else [call.ticket])
+        return outcomes
 
     def _holder(self, number: int) -> str:
         """Under which name a ticket was taken here."""
@@ -309,8 +316,7 @@ class Study:
         """
         number = checked_number(ticket)
         who = self._holder(number) if worker is None else worker
-        _accepted(self._carry_out([Failure(number, reason, reward, kind, who)]))
-        self._let_go([number])
+        _accepted(self._send([Failure(number, reason, reward, kind, who)]))
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds.
