@@ -161,10 +161,10 @@ def _dropped(arms, times, opponents, levels, stakes, rewards):  # type: ignore[n
 
 
 def _out_of_proportion(accounts, arms, times, opponents, levels, stakes, rewards) -> None:  # type: ignore[no-untyped-def]
-    """The same stake on a reward of either of two arms, however often each is pulled."""
+    """The same stake on a reward of either of two arms, however often each is pulled, at a level that is off."""
     if stakes[0] > 0:
         own, its = rewards[: times[0]], rewards[times[0] :]
-        accounts[0] += np.log(1 + min(stakes[0], 0.9) * np.append(levels[0] - own, its - levels[0])).sum()
+        accounts[0] += np.log(1 + min(stakes[0], 0.9) * np.append(0.4 - own, its - 0.4)).sum()
 
 
 MISTAKES = {
@@ -252,7 +252,7 @@ def test_a_false_refutation_does_not_last() -> None:
     book.count(np.array([2]), np.ones(400), np.array([400]))
     book.nominate_if_due()
     assert book.leader == 2
-    assert book.next_batch(np.random.default_rng(), 30, np.zeros(3, np.int64)).tolist() == [10, 10, 10]
+    assert book.next_batch(np.random.default_rng(), 30, np.zeros(3, np.int64)).tolist() == [9, 9, 13]
     book.certified[:2] = 9.0
     assert book.decided
 
@@ -270,6 +270,16 @@ def test_arms_that_are_added_until_there_are_many() -> None:
     assert (book.accounts != before).all()
     book.nominate_if_due()
     assert book.next_batch(np.random.default_rng(1), 30, np.zeros(7, np.int64)).sum() == 30
+
+
+def test_an_arm_that_is_nearly_refuted_is_pulled_less() -> None:
+    book = Ledger(3, 0.1)
+    book.count(np.arange(3), np.tile([1.0, 0.0], 150), np.full(3, 100))
+    book.nominate_if_due()
+    book.accounts[:] = book.goal + book.prices - np.array([2.0, 2.0, 1.0])
+    times = book.next_batch(np.random.default_rng(), 300, np.zeros(3, np.int64))
+    assert times[1] == pytest.approx(2 * times[2], abs=1)
+    assert times.sum() == pytest.approx(300, abs=3)
 
 
 def test_near_ties_take_half_the_pulls() -> None:

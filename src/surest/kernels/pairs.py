@@ -75,14 +75,21 @@ def place(
         error = (own / counts[j] + its / counts[o]) * (1.0 + libm.log1p(rivals))
         gap, square = likely_gap(sums[o] / counts[o] - sums[j] / counts[j], error, libm.sqrt(own + its))
         ratio = 1.0 * times[other] / times[k]
-        level = inside((sums[o] / counts[o] + ratio * (sums[j] / counts[j])) / (1.0 + ratio))
-        opponents[k], levels[k], stakes[k] = o, level, suited(gap, square, its, own, ratio, level)
+        low, high = sums[j] / counts[j], sums[o] / counts[o]
+        coins = sums[j] == squares[j] and sums[o] == squares[o]
+        level = inside((ratio * high + low) / (1.0 + ratio) if coins else (high + ratio * low) / (1.0 + ratio))
+        opponents[k], levels[k], stakes[k] = o, level, suited(gap, square, its, own, ratio, level, coins)
     return opponents_made, levels_made, stakes_made
 
 
-def suited(gap: float, square: float, its: float, own: float, ratio: float, level: float) -> float:
-    """The stake B against an arm of variance `own`, where its opponent is pulled `ratio` times as often."""
-    best = gap / (its / ratio + own + square / (1.0 + ratio))
+def suited(gap: float, square: float, its: float, own: float, ratio: float, level: float, coins: bool) -> float:
+    """The stake B against an arm of variance `own`, where its opponent is pulled `ratio` times as often.
+
+    Where all rewards are 0 or 1 (`coins`), the level is the mean of both arms' rewards, and the denominator below is their
+    variance around it, times 1 + 1/ratio: the bets are those of the likelihood ratio. Other rewards have the level and the
+    stake at which the second moment of what is won is smallest.
+    """
+    best = gap / ((its + own / ratio if coins else its / ratio + own) + square / (1.0 + ratio))
     return min(best, min(LARGEST_STAKE / (1.0 - level), ratio * LARGEST_STAKE / level))
 
 
@@ -95,7 +102,7 @@ def leader_ratio(
 
     >>> counts, ones = np.full(2, 50.0), np.array([49.0, 45.0])
     >>> round(leader_ratio(0, 1, 1, counts, ones, ones), 2), round(leader_ratio(0, 1, 1, counts, ones, ones**2 / 50), 2)
-    (0.71, 5.66)
+    (1.0, 5.66)
     """
     common = common_variance(counts, sums, squares)
     own = variance(counts[closest], sums[closest], squares[closest], common, POOLED)
@@ -105,10 +112,16 @@ def leader_ratio(
     own = variance(counts[closest], sums[closest], squares[closest], common, POOLED_LONG)
     its = variance(counts[leader], sums[leader], squares[leader], common, POOLED_LONG)
     ratio, best, found = LEAST_RATIO, -libm.inf, 1.0
+    coins = sums[closest] == squares[closest] and sums[leader] == squares[leader]
+    low, high = 0.5 * (low + high - gap), 0.5 * (low + high + gap)
     for _ in range(RATIOS):
-        above, below = gap * ratio / (1.0 + ratio), gap / (1.0 + ratio)
-        stake = suited(gap, square, its, own, ratio, inside(0.5 * (low + high + gap) - above))
-        rate = ratio * grown(stake / ratio, above, its) + grown(stake, below, own)
+        above = gap / (1.0 + ratio) if coins else gap * ratio / (1.0 + ratio)
+        level = inside(high - above)
+        stake = suited(gap, square, its, own, ratio, level, coins)
+        if coins:
+            rate = ratio * grown_coin(stake / ratio, level, inside(high)) + grown_coin(-stake, level, inside(low))
+        else:
+            rate = ratio * grown(stake / ratio, above, its) + grown(stake, gap - above, own)
         if rate / (ratio + others) > best:
             best, found = rate / (ratio + others), ratio
         ratio *= RHO
@@ -119,6 +132,11 @@ def grown(stake: float, ahead: float, spread: float) -> float:
     """Roughly the nats that a stake wins on a reward that is ahead of the level by so much, with such a variance."""
     factor = 1.0 + stake * ahead
     return libm.log(factor) - 0.5 * (stake / factor) * (stake / factor) * spread
+
+
+def grown_coin(stake: float, level: float, mean: float) -> float:
+    """The nats that a stake wins on a reward of 0 or 1 with such a mean."""
+    return mean * libm.log(1.0 + stake * (1.0 - level)) + (1.0 - mean) * libm.log(1.0 - stake * level)
 
 
 def inside(level: float) -> float:

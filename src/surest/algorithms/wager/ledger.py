@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surest.algorithms.wager.sampling import NO_COSTS, Seen, plan, plan_many
+from surest.algorithms.wager.sampling import NEAREST, NO_COSTS, Seen, plan, plan_many
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Leads, Reply, Statistic, Status
 from surest.evidence.pulls.alike import CROWD, kinds_of
 from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
@@ -54,6 +54,8 @@ PAIRED = 0.98
 """The part of the prior that paired bets have then; the rest is Wager's levels'."""
 MOST_ROUNDS = 2**15
 """Pulls of one arm in one request, at most: rewards of paired bets come one by one."""
+LEAST_SHARE = 0.1
+"""An arm that is nearly refuted is pulled so many times as often as the one that is furthest from it, at least."""
 DOUBT = 0.5
 """Refuted arms have e^(−DOUBT·separation) of the leader's pulls, at least: a false refutation is found out soon."""
 MANY = 2_000
@@ -366,17 +368,20 @@ class Ledger:
         return plan_many(self.states[0], *given) if self.is_crowd else plan(*given, self.costs)
 
     def _rounds(self, size: int, pending: IntArray) -> IntArray:
-        """The same with paired bets: the leader as often as tells it soonest from the closest arm in play, for each pull of all
-        that are in play. Refuted ones are pulled as far as they have too few pulls for how far they are separated."""
+        """The same with paired bets: of the arms in play, each as often as it needs evidence, so that all are refuted at about
+        the same time, and the leader as often as tells it soonest from the closest one. Refuted ones are pulled as far as
+        they have too few pulls for how far they are separated."""
         open_ones = self.in_play
         open_ones[self.leader] = False
-        others, closest = int(open_ones.sum()), int(np.where(open_ones, self.empirical, -np.inf).argmax())
-        price = self.costs[open_ones].sum() / self.costs[self.leader] if len(self.costs) else others
+        needs = np.where(open_ones, np.maximum(self.goal + self.prices - self.accounts, NEAREST), 0.0)
+        shares = np.where(open_ones, np.maximum(needs / needs.max(), LEAST_SHARE), 0.0)
+        others, closest = float(shares.sum()), int(np.where(open_ones, self.empirical, -np.inf).argmax())
+        price = float(shares @ self.costs) / self.costs[self.leader] if len(self.costs) else others
         ratio = leader_ratio(self.leader, closest, price, self.counts, self.empirical * self.counts, self.squares)
         rounds = math.ceil(min(max(size / (ratio + others), 1 / ratio), MOST_ROUNDS / max(ratio, 1.0)))
         planned = self.counts + pending
         lacking = planned[self.leader] * each.exp(-DOUBT * self.apart) - planned
-        times: IntArray = np.where(open_ones, rounds, np.clip(lacking, 0, rounds)).astype(np.int64)
+        times: IntArray = np.where(open_ones, np.ceil(rounds * shares), np.clip(lacking, 0, rounds)).astype(np.int64)
         times[self.leader] = int(ratio * rounds + 0.5)
         return times
 
