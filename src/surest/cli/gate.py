@@ -130,7 +130,7 @@ def _settings(given: Given) -> dict[str, Any]:
     if given["items"] is not None:
         settings["items"] = int(given["items"]) if given["items"].isdecimal() else given["items"]
     if given["study"] is not None:
-        from surest.study.log import STORAGE
+        from surest.study.settings import STORAGE
         from surest.study.study import open_study
 
         settings["table"] = open_study(given["storage"] or STORAGE, given["study"])

@@ -23,7 +23,7 @@ from surest.cli.progress import Screen
 from surest.cli.settings import Given
 from surest.cli.streams import say
 from surest.core.duels import DUELS
-from surest.core.problem import SETTINGS, default_algorithm
+from surest.core.problem import default_algorithm
 from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.masking import masked
@@ -33,12 +33,9 @@ from surest.search.desk import Desk, failing
 from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
 from surest.search.session import Ticket
-from surest.study.log import STORAGE
-from surest.study.settings import Handling
+from surest.study.settings import KNOWN, STORAGE
 from surest.study.study import Study, open_study
 
-KNOWN = {*SETTINGS, *Handling.__struct_fields__, "items"}
-"""What `open_study` takes by name; other settings are the algorithm's own options."""
 SCRATCH = re.compile(r"sqlite:///(.*/)?surest-[a-z]+-[0-9a-f]{8}\.db")
 """The file of one search: it is deleted once that search is over, even if it was resumed in between."""
 

@@ -137,7 +137,7 @@ def _spelled_out(study: Study, where: list[str], labels: tuple[str, ...]) -> lis
     settings = study.settings
     numbered = labels == tuple(str(i) for i in range(len(labels)))
     arms = [f"--arms={len(labels)}"] if numbered else [f"--arm={label}" for label in labels]
-    asked = settings.problem.settings()
+    asked = settings.plain()
     said = {name: asked[name] for name in DEFAULTS if name in ALWAYS or asked[name] != DEFAULTS[name]}
     options = [*command_words(said), *command_words(msgspec.to_builtins(settings.handling))]
     options += [f"--option={key}={json.dumps(value)}" for key, value in settings.problem.options.items()]

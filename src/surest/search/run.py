@@ -116,11 +116,12 @@ class Run:
         )  # fmt: skip
 
     def __enter__(self) -> Self:
-        if not isinstance(self.book, Running | None):
-            self.desk = Desk(self.book, self._retries, self)
         if self._view is not None:
             self._hooks.append(self._open.enter_context(self._view))
-        self._open.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
+        if isinstance(self.book, Running | None):
+            self._open.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
+        else:  # else drivers heed them
+            self.desk = Desk(self.book, self._retries, self if self._hooks else None)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
@@ -145,8 +146,8 @@ class Run:
 
     @property
     def stopping(self) -> bool:
-        """Whether the next look ends the search, as Ctrl-C asked."""
-        return self.interrupted or any(getattr(hook, "stopping", False) for hook in self._hooks)
+        """Whether the next look ends the search, as a signal asked that a hook heeds itself."""
+        return any(getattr(hook, "stopping", False) for hook in self._hooks)
 
     @property
     def session(self) -> Session:

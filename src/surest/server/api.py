@@ -120,7 +120,7 @@ def facts_of(study: Study) -> dict[str, Any]:
         "name": study.name,
         "arms": list(study.labels),
         "items": len(study.items),
-        "settings": msgspec.json.decode(study.settings.text()),
+        "settings": study.settings.plain(),
         "lease_seconds": study.lease_seconds,
     }
 

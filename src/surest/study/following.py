@@ -85,9 +85,9 @@ class Follower:
             among = log.read_tickets(self.study, among=list(self._open)) if self._open else []
             had = [ticket for ticket in among if ticket.reward is not None]
             if had:
-                self._adopt(session, had, [self._open.pop(ticket.number) for ticket in had])
+                session.adopt(had, len(self.arms), [self._open.pop(ticket.number) for ticket in had])
             while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
-                numbers = self._adopt(session, new)
+                numbers = session.adopt(new, len(self.arms))
                 self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
                 self._seen += len(new)
                 if len(new) < PORTION:
@@ -122,18 +122,6 @@ class Follower:
             for at, labels in self._later.items():
                 session.grow(labels, at)
         return session
-
-    def _adopt(self, session: "Session", tickets: Sequence[StoredTicket], known: list[int] | None = None) -> list[int]:
-        """Take tickets into the session; their numbers there, which are `known` of those that were out."""
-        arms = np.array([ticket.arm for ticket in tickets], np.int64)
-        items = np.array([-1 if ticket.item is None else ticket.item for ticket in tickets], np.int64)
-        if not ((arms >= 0) & (arms < len(self.arms))).all():
-            raise StorageError("the study's log is damaged: a ticket names an arm that the study does not have")
-        if self.items and not ((items >= 0) & (items < self.items)).all():
-            raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
-        rewards = np.array([np.nan if ticket.reward is None else ticket.reward for ticket in tickets])
-        costs = np.array([np.nan if ticket.cost is None else ticket.cost for ticket in tickets])
-        return session.adopt(arms, rewards, items, costs, known)
 
     def hand_out(self, log: Log, asked: Sequence[tuple[str, int]], facts: Facts, until: float) -> list[StoredTicket]:
         """Lease tickets to workers, to each up to so many: first those that failed or whose lease has run out, then fresh ones.

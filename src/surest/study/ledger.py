@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from surest.errors import UsageError
-from surest.study.log import MEMORY
-from surest.study.sql import SqlLog, SqlStore
+from surest.study.sql import MEMORY, SqlLog, SqlStore
 
 SUM = 2.11  # a bit more than Σ 1/(k·ln²k) over k = 2, 3, …
 TABLE = """CREATE TABLE IF NOT EXISTS surest_gates (

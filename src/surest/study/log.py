@@ -16,8 +16,7 @@ import msgspec
 import numpy as np
 
 from surest.core.protocol import IntArray, Pull, Statistic
-from surest.errors import StorageError, UsageError
-from surest.masking import masked
+from surest.errors import StorageError
 
 NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
@@ -90,11 +89,6 @@ class Facts(NamedTuple):
     tickets: int  # how many were handed out: the first number that was not
     open: int  # tickets without a reward …
     expired: int  # … and those of them whose lease has run out
-
-    @property
-    def told(self) -> int:
-        """Tickets with a reward."""
-        return self.tickets - self.open
 
 
 def plain_text(text: str) -> str:
@@ -301,40 +295,3 @@ def free_places(log: Log, study: int, number: int, most: int) -> list[StoredTick
     at = number - requests[0].first
     chosen = arms_from(*arms_of(requests[0].runs), at, min(at + most, requests[0].total))
     return [StoredTicket(*pair) for pair in enumerate(chosen.tolist(), number)]
-
-
-STORAGE = "sqlite:///surest.db"  # where studies are, if nothing else is said
-MEMORY = "memory:"
-SERVICES = ("http://", "https://")
-_memory: dict[str, Store] = {}
-
-
-def is_service(storage: object) -> bool:
-    """Whether a storage is the URL of a service.
-
-    >>> is_service("http://localhost:8080"), is_service("sqlite:///studies.db")
-    (True, False)
-    """
-    return isinstance(storage, str) and storage.lower().startswith(SERVICES)
-
-
-def store_of(storage: "str | Store") -> Store:
-    """The store that a URL names, or the object that was given.
-
-    ``memory:`` is a store of this process, gone with it; ``memory:name`` is another one.
-
-    >>> store_of("sqlite:///studies.db").shown, store_of("memory:") is store_of("memory:")
-    ('sqlite:///studies.db', True)
-    """
-    if isinstance(storage, str):
-        from surest.study.sql import SqlStore  # only where it is needed
-
-        if storage.startswith(MEMORY) and storage not in _memory:
-            _memory[storage] = SqlStore(storage)
-        return _memory.get(storage) or SqlStore(storage)
-    if all(hasattr(storage, name) for name in ("prepare", "reading", "writing", "check", "close")):
-        return storage
-    raise UsageError(
-        f"storage is {masked(repr(storage)[:100])}; give a URL (sqlite:///file.db, postgresql://user@host/name, memory:) or a "
-        "store, as surest.study.log.Store describes it"
-    )

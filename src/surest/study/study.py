@@ -20,16 +20,18 @@ from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, t
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.log import Event, Facts, Item, Log, Store, StoredTicket, is_service, store_of
+from surest.study.log import Event, Facts, Item, Log, Store, StoredTicket
 from surest.study.settings import (
+    KNOWN,
     Settings,
     check_opened,
     checked_items,
     checked_labels,
     checked_number,
     checked_settings,
-    spoken,
+    is_service,
     storable,
+    store_of,
     unknown_study,
 )
 from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell, carry_out
@@ -102,7 +104,10 @@ def open_study(
     """
     check_keywords({"load_if_exists": load_if_exists, "on_failure": on_failure})
     handling = {"lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries}
-    given = spoken({"delta": delta, **handling, **settings})
+    said = {"delta": delta, **handling, **settings}
+    given = {name: value for name, value in said.items() if name in KNOWN and value is not None}
+    options = {name: value for name, value in said.items() if name not in KNOWN}
+    given |= {"options": options} if options else {}
     if given.get("algorithm") == DUELS:
         arms, given = with_pairs(arms, given)
     labels = None if arms is None else checked_labels(arms)
@@ -404,12 +409,12 @@ class Study:
         from surest.study.outcome import events_of
 
         looks = Looks() if history else None
-        with self.at_one_moment(check=False) as (log, follower, facts):
+        with self.at_one_moment(check=False) as (log, follower, _):
             session = follower.catch_up(log, anew=history or record, record=record, on_request=looks)
             items = [item.key for item in self.items] or None
             found = session.result(() if looks is None else tuple(looks.points), items=items)
             health, events = health_of(log, self.id, self.labels), events_of(self, log) if record else ()
-            found = replace(found, health=health, evaluations=facts.told, events=events)
+            found = replace(found, health=health, events=events)
         if found.listed is None or found.listed.items_used < len(self.items):
             return found
         from surest.search.cells import further
