@@ -29,7 +29,7 @@ from surest.errors import UsageError
 from surest.masking import masked
 from surest.search.call import Work, seed_of, work_of
 from surest.search.commands import PLACES, Command, Runner
-from surest.search.desk import Desk, failing
+from surest.search.desk import Desk
 from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
 from surest.search.session import Ticket
@@ -167,7 +167,8 @@ def searched(
     """Let a driver do the `work` that a seed makes, on the study that keeps its rewards, and show what was found."""
     labels, history, record = screen.view.labels, check_drawn(given), given["decision"] is not None
     if given["on_failure"] is not None:
-        settings = {**settings, **failing(scale.number(given["on_failure"], "--on-failure"), given["retries"])}
+        value = scale.number(given["on_failure"], "--on-failure")
+        settings = {**settings, "on_failure": value, "retries": given["retries"]}
     with kept(given, labels, workers, settings) as study:
         problem = msgspec.structs.replace(study.settings.problem, labels=labels)
         with Run(study, problem, view=screen, history=history, record=record, retries=given["retries"]) as run:

@@ -1,7 +1,6 @@
 """Python functions as arms: what to call for a ticket, and with which seed."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from inspect import iscoroutinefunction
 from random import Random
 from typing import Any
@@ -45,15 +44,6 @@ def is_async(function: Callable[..., Any]) -> bool:
     """
     called = getattr(function, "func", function)
     return iscoroutinefunction(called) or iscoroutinefunction(type(called).__call__)
-
-
-def scored(score: Callable[..., Any], arms: Sequence[Any]) -> list[Callable[..., Any]]:
-    """Each arm's function, from one that takes the arm and an item.
-
-    >>> [function(10) for function in scored(pow, [2, 3])]
-    [1024, 59049]
-    """
-    return [partial(score, arm) for arm in arms]
 
 
 BITS = 31

@@ -158,15 +158,6 @@ class Desk:
             self._on_wait()
 
 
-def failing(on_failure: float | None, retries: int | None) -> dict[str, Any]:
-    """What a study is to know of failures: how often to retry goes with a stated reward, else it is each worker's affair.
-
-    >>> failing(0.0, None), failing(None, 5)
-    ({'on_failure': 0.0, 'retries': None}, {})
-    """
-    return {} if on_failure is None else {"on_failure": on_failure, "retries": retries}
-
-
 def described(error: BaseException) -> str:
     """An exception in words.
 

@@ -24,7 +24,7 @@ from surest.errors import Interrupted, Stop, UsageError
 from surest.result.data import Result
 from surest.result.making import result_of
 from surest.search.call import Work
-from surest.search.desk import Desk, failing
+from surest.search.desk import Desk
 from surest.search.executor import keep_busy
 from surest.search.loading import resolved
 from surest.search.session import Session
@@ -107,7 +107,7 @@ class Run:
 
             own: dict[str, Any] = {"seed": seed, "items": None if items is None else item_keys(items)}
             if on_failure is not None:
-                own |= failing(on_failure, retries)
+                own |= {"on_failure": on_failure, "retries": retries}  # else that is each worker's affair
             book = open_study(storage, name, [str(label) for label in labels], **own, **settings)
             problem = msgspec.structs.replace(book.settings.problem, labels=tuple(labels))
         return cls(

@@ -82,10 +82,9 @@ class Session:
             if settings:
                 raise UsageError(f"a problem has its settings; leave out {', '.join(settings)}")
         else:
+            # The guarantee on a list rests on an order that nobody knows beforehand.
             if settings.get("items") is not None and settings.get("seed") is None:
-                settings["seed"] = randbits(
-                    32
-                )  # the guarantee on a list rests on an order that nobody knows beforehand
+                settings["seed"] = randbits(32)
             problem = problem_of(arms, delta=delta, **resolved(settings))
         low, high = problem.bounds
         if on_failure is not None and not low <= on_failure <= high:
@@ -182,8 +181,12 @@ class Session:
         for ticket, reward in told:
             given, cost = parted(reward, f"ticket {ticket}") if isinstance(reward, tuple) else (reward, None)
             value = self._value(ticket, given)
-            if not self._agrees(ticket, value) and fresh.setdefault(int(ticket), (value, cost))[0] != value:
+            earlier = self.tickets.reward(int(ticket))
+            if isnan(earlier) and fresh.setdefault(int(ticket), (value, cost))[0] != value:
                 raise TicketError(f"ticket {ticket} has conflicting rewards")
+            if not isnan(earlier) and value != earlier:
+                was, now = self.scale.from_unit(earlier), self.scale.from_unit(value)
+                raise TicketError(f"ticket {ticket} was already told {was}; it cannot become {now}")
         if self.problem.spread is not None:
             cells = self.cells.cells(list(fresh))
             self.check_spread(dict(zip(cells, (value for value, _ in fresh.values()), strict=True)))
@@ -372,16 +375,6 @@ class Session:
         if not number or not self.tickets.is_out(int(ticket)):
             wrong = f"ticket {ticket} was never handed out" if number else f"ticket {ticket!r} is not a ticket's id"
             raise TicketError(f"{wrong}; tell the ids that ask() gave")
-
-    def _agrees(self, ticket: int, value: float) -> bool:
-        """Whether a ticket was told this reward before. Another one is refused."""
-        earlier = self.tickets.reward(int(ticket))
-        if isnan(earlier):
-            return False
-        if value != earlier:
-            was, now = self.scale.from_unit(earlier), self.scale.from_unit(value)
-            raise TicketError(f"ticket {ticket} was already told {was}; it cannot become {now}")
-        return True
 
     def _value(self, ticket: int, reward: object) -> float:
         self._check_ticket(ticket)

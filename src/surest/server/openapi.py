@@ -78,9 +78,8 @@ def _operation(endpoint: "Endpoint", schemas: dict[str, Any]) -> dict[str, Any]:
     statuses += [] if endpoint.body is None else [400, 413, 415, 422]
     statuses += [] if endpoint.role is None else [401, 403]
     statuses += [404] if names else []
-    statuses += (
-        [409] if endpoint.role == "work" or endpoint.status == 201 else []
-    )  # a ticket, or the name of a new study
+    told_or_taken = endpoint.role == "work" or endpoint.status == 201  # a ticket, or the name of a new study
+    statuses += [409] if told_or_taken else []
     refused = {str(code): {"description": REFUSALS[code], "content": REFUSED} for code in sorted(statuses)}
     found: dict[str, Any] = {
         "operationId": endpoint.answer.__name__,

@@ -272,9 +272,7 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
     """
     script, pulled = [], np.zeros(len(added_at), bool)
     for request in requests:
-        arms, times = (
-            part.copy() for part in arms_of(request.runs, len(added_at))
-        )  # an algorithm may write to its own
+        arms, times = map(np.copy, arms_of(request.runs, len(added_at)))  # an algorithm may write to its own
         known = np.asarray(added_at) <= request.first
         if known[arms].all():
             pulled[arms] = True

@@ -111,9 +111,8 @@ class Ledger:
                     )
                 return Entry(self, there[0], there[2], delta)
             same = found.execute("SELECT number FROM surest_gates WHERE seed = ?", seed).fetchone()
-            if (
-                same is not None
-            ):  # orders of lists of another length are alike: items that counted there come early here
+            # Orders of lists of another length are alike: items that counted there come early here.
+            if same is not None:
                 raise UsageError(
                     f"gate {same[0]} of {self.shown} had the seed {seed!r} for a list of another length; a gate needs an order "
                     "of its own: give it another seed"

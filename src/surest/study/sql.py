@@ -127,9 +127,8 @@ class SQLite:
     is_sqlite = True
     mark = "?"  # the place of a value in a statement
     begin_reading = "BEGIN"
-    begin_writing = (
-        "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that turns writer may find others were faster
-    )
+    begin_writing = "BEGIN IMMEDIATE"
+    """It takes the write lock at once: a reader that turns writer may find that others were faster."""
     has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
     now = "surest_now()"  # the time, in a statement
     for_update = ""  # what makes a query hold its rows until the transaction ends

@@ -245,7 +245,7 @@ class Study:
             raise UsageError(f"asked for {k!r} tickets; ask for at least one")
         who = own_name() if worker is None else worker
         storable(who, "a worker's name")
-        (handed,) = _accepted(self._send([Ask(int(k), who, ends=False)]))
+        (handed,) = self._send([Ask(int(k), who, ends=False)])
         assert isinstance(handed, Handed)
         self._holders |= {ticket.id: who for ticket in handed.tickets}
         return handed.tickets
@@ -264,24 +264,27 @@ class Study:
         numbers = [checked_number(ticket) for ticket in tickets]
         holders = {self._holder(number) for number in numbers} if worker is None else {worker}
         # Of several workers' tickets the log keeps who has them.
-        _accepted(self._send([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)]))
+        self._send([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)])
 
     def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets, in one transaction, as this process. The first reward of a ticket counts."""
         who = own_name()
         tells: list[Call] = [Tell([number], [reward], who) for number, reward in told.items()]
-        outcomes = self._send([*tells, *([Ask(k, who, ends=False)] if k else [])])
-        for outcome in outcomes:
-            if isinstance(outcome, Exception) and not isinstance(outcome, TicketError):
-                raise outcome
+        outcomes = self._send([*tells, *([Ask(k, who, ends=False)] if k else [])], TicketError)
         return outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
 
-    def _send(self, calls: Sequence[Call]) -> list[Outcome]:
-        """Carry out calls; tickets that were told or failed, or that others have, are not held here any more."""
+    def _send(self, calls: Sequence[Call], *but: type[Exception]) -> list[Outcome]:
+        """Carry out calls. One that is refused is an error, `but` for some.
+
+        Tickets that were told or failed, or that others have, are not held here any more.
+        """
         outcomes = self._carry_out(calls)
         for call, outcome in zip(calls, outcomes, strict=True):
-            if not isinstance(call, Ask) and (outcome is None or isinstance(outcome, TicketError)):
+            if not isinstance(call, Ask) and (isinstance(outcome, TicketError) or not isinstance(outcome, Exception)):
                 self._let_go(call.tickets if isinstance(call, Tell) else [call.ticket])
+        for outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, but):
+                raise outcome
         return outcomes
 
     def _holder(self, number: int) -> str:
@@ -321,7 +324,7 @@ class Study:
         """
         number = checked_number(ticket)
         who = self._holder(number) if worker is None else worker
-        _accepted(self._send([Failure(number, reason, reward, kind, who)]))
+        self._send([Failure(number, reason, reward, kind, who)])
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds.
@@ -444,14 +447,6 @@ class Study:
     def close(self) -> None:
         """Close the connections to the database. They are opened again when they are needed."""
         self.store.close()
-
-
-def _accepted(outcomes: list[Outcome]) -> list[Outcome]:
-    """What came of calls. Where one was refused, that is an error."""
-    for outcome in outcomes:
-        if isinstance(outcome, UsageError):
-            raise outcome
-    return outcomes
 
 
 def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:

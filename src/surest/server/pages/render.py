@@ -106,9 +106,8 @@ def response_to(request: Asked, error: Exception) -> Response:
     where = request.service.studies.store.shown  # which is nobody's business
     reason = reason_of(error).replace(where, "this service")
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        kind = (
-            type(error).__name__ if isinstance(error, SurestError) else "SurestError"
-        )  # for clients that raise it again
+        # Clients raise it again.
+        kind = type(error).__name__ if isinstance(error, SurestError) else "SurestError"
         return JSONResponse({"error": {"kind": kind, "message": reason}}, status, headers)
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
     query, back = request.url.query, ""
