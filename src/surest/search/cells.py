@@ -52,16 +52,12 @@ def read_off(
 
 def missing_cells(running: Running[Answer], table: FloatArray, most: int) -> list[Cell]:
     """The first cells that a table lacks, in the order in which they will be needed, so many at most."""
-    request, found = running.request, list[Cell]()
+    request = running.request
     if not isinstance(request, Cells):
-        return found
-    for item in [*request.items.tolist(), *request.ahead.tolist()]:
-        for arm in request.arms.tolist():
-            if np.isnan(table[arm, item]):
-                found.append((arm, item))
-                if len(found) == most:
-                    return found
-    return found
+        return []
+    items = np.concatenate([request.items, request.ahead])
+    gaps = np.argwhere(np.isnan(table[np.ix_(request.arms, items)].T))[:most]
+    return [(int(request.arms[arm]), int(items[place])) for place, arm in gaps]
 
 
 def searched(

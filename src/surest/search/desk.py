@@ -15,8 +15,8 @@ from surest.core.protocol import Answer
 from surest.core.scale import Scale
 from surest.errors import EvaluationError, RewardError, TicketError, UsageError
 from surest.search.tickets import RETRIES, Ticket
+from surest.search.watching import Hook as Hook
 
-Hook = Callable[[Running[Answer]], None]
 LOOK = 0.2
 """Seconds between two looks at a study, at least, and after which a driver comes round again while nothing is done."""
 RENEWALS = 4  # how often leases are lengthened in the time of one

@@ -26,18 +26,7 @@ from msgspec.structs import astuple
 
 from surest.errors import StorageError, UsageError
 from surest.masking import hidden_in, masked
-from surest.study.log import (
-    NO_FAILURES,
-    Arm,
-    Counted,
-    Event,
-    Facts,
-    Item,
-    Log,
-    Recorded,
-    StoredStudy,
-    StoredTicket,
-)
+from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Log, Recorded, StoredStudy, StoredTicket
 
 MEMORY = "memory:"  # begins the URL of a store in the memory of this process
 VERSION = "0005"
@@ -195,7 +184,7 @@ class PostgreSQL:
     def errors(self) -> tuple[type[Exception], ...]:
         import psycopg
 
-        return (psycopg.Error,)
+        return (psycopg.Error, UnicodeDecodeError)
 
     def connect(self) -> Any:
         """A connection with limits: a worker that was stopped inside a transaction must not block the others for ever."""
@@ -543,10 +532,8 @@ class SqlStore:
             raise UsageError(
                 f"{self.shown} needs a driver that is not installed ({error}); pip install 'surest[postgresql]'"
             ) from error
-        except UnicodeDecodeError as error:
-            raise self._damaged(f"text in it cannot be read ({error})") from error
         except self.driver.errors as error:
-            if "could not decode" in str(error).lower():
+            if isinstance(error, UnicodeDecodeError) or "could not decode" in str(error).lower():
                 raise self._damaged(f"text in it cannot be read ({error})") from None
             raise self._explained(error) from None  # its traceback may hold what must not be shown
 
