@@ -19,11 +19,6 @@ def work_of(
     """Each arm's function, without arguments; with the ticket's item, if it has one; `seeded`, with a number that is its alone.
 
     Where no ticket has an item, one can be `drawn` by the ticket's own seed.
-
-    >>> work = work_of([float, abs], 7, items=["1", "2"])
-    >>> from surest.search.session import Ticket
-    >>> work(Ticket(0, 1, "b"))
-    (<built-in function abs>,)
     """
 
     def work(ticket: Ticket) -> tuple[Any, ...]:
@@ -37,11 +32,7 @@ def work_of(
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a function, what it is a part of, or the call of an object is to be awaited.
-
-    >>> is_async(len), is_async(partial(print, 1))
-    (False, False)
-    """
+    """Whether a function, what it is a part of, or the call of an object is to be awaited."""
     called = getattr(function, "func", function)
     return iscoroutinefunction(called) or iscoroutinefunction(type(called).__call__)
 

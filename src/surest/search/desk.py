@@ -159,10 +159,6 @@ class Desk:
 
 
 def described(error: BaseException) -> str:
-    """An exception in words.
-
-    >>> described(ValueError("no such file")), described(KeyboardInterrupt())
-    ('ValueError: no such file', 'KeyboardInterrupt')
-    """
+    """An exception in words."""
     name, text = type(error).__name__, str(error).strip()
     return f"{name}: {text}" if text else name

@@ -153,11 +153,7 @@ async def aduel(
 
 
 def pairs_of(judge: Callable[..., Any], players: Sequence[Any]) -> list[Callable[..., Any]]:
-    """A function of an item for each ordered pair of players, as `surest.core.duels` numbers them.
-
-    >>> [pair.args for pair in pairs_of(print, ["a", "b"])]
-    [('a', 'b'), ('b', 'a')]
-    """
+    """A function of an item for each ordered pair of players, as `surest.core.duels` numbers them."""
     return [partial(judge, a, b) for i, a in enumerate(players) for j, b in enumerate(players) if i != j]
 
 

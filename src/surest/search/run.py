@@ -47,12 +47,6 @@ class Run:
     Called with a `Running`, it shows that to `on_request` and to `progress`, a function or, if told nothing, a live `view`;
     `ticks` says that functions are called in this thread, so that the view is on its own for as long as one takes. The first
     Ctrl-C makes it raise `Stop`, so that evaluations that run are finished; the second is Python's own.
-
-    >>> from surest.search.executor import drive
-    >>> with Run.begun(["a", "b"], delta=0.1) as run:
-    ...     drive(run.desk, lambda ticket: (float, ticket.label == "b"), None, in_flight=1)
-    >>> run.found().best
-    'b'
     """
 
     desk: Desk

@@ -22,11 +22,7 @@ class Pressed(KeyboardInterrupt):
 
 
 def between_steps(interrupt: KeyboardInterrupt) -> KeyboardInterrupt:
-    """The same as `Pressed`; an interrupt of another kind, such as SIGTERM's on the command line, as it is.
-
-    >>> between_steps(KeyboardInterrupt())
-    Pressed()
-    """
+    """The same as `Pressed`; an interrupt of another kind, such as SIGTERM's on the command line, as it is."""
     return Pressed() if type(interrupt) is KeyboardInterrupt else interrupt
 
 

@@ -266,9 +266,6 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
     """What was asked, for an algorithm that may be told; of each arm the ticket from which on it is known.
 
     A request names arms that are known, and each arm is pulled as soon as it is: no version has ever asked otherwise.
-
-    >>> script_of([Recorded(0, 4, "atoms", "[[0,1,2]]"), Recorded(4, 3, "atoms", "[[1,2,1],[0,0,1]]")], [0, 0, 4])
-    [(array([0, 1]), array([2, 2]), 'atoms'), (array([1, 2, 0]), array([1, 1, 1]), 'atoms')]
     """
     script, pulled = [], np.zeros(len(added_at), bool)
     for request in requests:
@@ -286,11 +283,7 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
 
 
 def later_arms(arms: Iterable[Arm]) -> dict[int, list[str]]:
-    """The labels of arms that came later, by the ticket from which on the algorithm knows them.
-
-    >>> later_arms([Arm("a", 0), Arm("b", 0), Arm("c", 12), Arm("d", 12)])
-    {12: ['c', 'd']}
-    """
+    """The labels of arms that came later, by the ticket from which on the algorithm knows them."""
     found: dict[int, list[str]] = {}
     for arm in arms:
         if arm.added_at > 0:

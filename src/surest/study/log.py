@@ -244,11 +244,7 @@ def runs_of(request: Pull) -> str:
 
 
 def triples_of(runs: str, arms: int = MOST_ARMS) -> list[tuple[int, int, int]]:
-    """The runs that `runs_of` wrote: first arm, last arm, pulls of each; refused where no request on so many `arms` has them.
-
-    >>> triples_of('[[0,2,5],[7,7,1]]')
-    [(0, 2, 5), (7, 7, 1)]
-    """
+    """The runs that `runs_of` wrote: first arm, last arm, pulls of each; refused where no request on so many `arms` has them."""
     try:
         found = msgspec.json.decode(runs, type=list[tuple[_ARM, _ARM, _TIMES]])
     except (msgspec.MsgspecError, RecursionError):
@@ -262,11 +258,7 @@ def triples_of(runs: str, arms: int = MOST_ARMS) -> list[tuple[int, int, int]]:
 
 @lru_cache(maxsize=4)  # every ticket of a request needs them
 def arms_of(runs: str, arms: int = MOST_ARMS) -> tuple[IntArray, IntArray]:
-    """The arms and times that `runs_of` wrote. Not to be written to.
-
-    >>> arms_of('[[0,2,5],[7,7,1]]')
-    (array([0, 1, 2, 7]), array([5, 5, 5, 1]))
-    """
+    """The arms and times that `runs_of` wrote. Not to be written to."""
     triples = np.array(triples_of(runs, arms), dtype=np.int64)
     lengths = triples[:, 1] - triples[:, 0] + 1
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -276,11 +268,7 @@ def arms_of(runs: str, arms: int = MOST_ARMS) -> tuple[IntArray, IntArray]:
 
 
 def arms_from(which: IntArray, times: IntArray, first: int, end: int) -> IntArray:
-    """The arms of the tickets first … end − 1 of a request, which may have far more.
-
-    >>> arms_from(*arms_of("[[0,2,5]]"), 4, 7)
-    array([0, 1, 1])
-    """
+    """The arms of the tickets first … end − 1 of a request, which may have far more."""
     ends = np.cumsum(times)
     places = np.arange(first, min(end, int(ends[-1])))
     return which[np.searchsorted(ends, places, side="right")]

@@ -103,11 +103,7 @@ def checked_settings(given: dict[str, Any], named: str | None = None) -> Setting
 
 
 def _refusal(given: dict[str, Any], error: str) -> str:
-    """Which setting is wrong, and how: the values of the others are of no use in a message.
-
-    >>> _refusal({"delta": 0.1, "retries": "two"}, "Expected `int`, got `str` - at `$.retries`")
-    "setting retries is 'two': expected `int`, got `str`"
-    """
+    """Which setting is wrong, and how: the values of the others are of no use in a message."""
     said, _, at = error.partition(" - at `$.")
     name = at.partition("`")[0].partition(".")[0].partition("[")[0]
     if name not in given:
@@ -128,11 +124,7 @@ def _storable(value: Any) -> Any:
 
 
 def checked_labels(arms: int | Sequence[str]) -> tuple[str, ...]:
-    """Labels from a number of arms or their labels.
-
-    >>> checked_labels(3), checked_labels(["a", "b"])
-    (('0', '1', '2'), ('a', 'b'))
-    """
+    """Labels from a number of arms or their labels."""
     if isinstance(arms, int | np.integer) and not isinstance(arms, bool) and 1 <= arms <= MOST_ARMS:
         return tuple(str(i) for i in range(int(arms)))
     if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray) or len(arms) == 0:
@@ -143,11 +135,7 @@ def checked_labels(arms: int | Sequence[str]) -> tuple[str, ...]:
 
 
 def checked_items(items: int | Sequence[Any] | None) -> tuple[Item, ...]:
-    """Items from their number, their keys, or pairs of a key and what evaluations need to know (anything that JSON can say).
-
-    >>> checked_items(["q1", ("q2", {"answer": 4})])
-    (Item(key='q1', payload=None), Item(key='q2', payload='{"answer": 4}'))
-    """
+    """Items from their number, their keys, or pairs of a key and what evaluations need to know (anything that JSON can say)."""
     if items is None:
         return ()
     if isinstance(items, int | np.integer) and not isinstance(items, bool) and 1 <= items <= MOST_ARMS:
@@ -173,11 +161,7 @@ _in_memory: dict[str, Store] = {}
 
 
 def is_service(storage: object) -> bool:
-    """Whether a storage is the URL of a service.
-
-    >>> is_service("http://localhost:8080"), is_service("sqlite:///studies.db")
-    (True, False)
-    """
+    """Whether a storage is the URL of a service."""
     return isinstance(storage, str) and storage.lower().startswith(SERVICES)
 
 

@@ -205,11 +205,7 @@ Driver = SQLite | PostgreSQL
 
 
 def driver_of(storage: str) -> Driver:
-    """What a storage URL names; a mistake in it is the user's.
-
-    >>> driver_of("sqlite:///studies.db").path
-    'studies.db'
-    """
+    """What a storage URL names; a mistake in it is the user's."""
     if storage.startswith(MEMORY):
         return SQLite.in_memory()
     kind, colon, rest = storage.partition("://")
