@@ -46,7 +46,7 @@ class Run:
 
     Called with a `Running`, it shows that to `on_request` and to `progress`, a function or, if told nothing, a live `view`;
     `ticks` says that functions are called in this thread, so that the view is on its own for as long as one takes. The first
-    Ctrl-C makes it raise `Stop`, so that evaluations that run are finished; the second is Python's own.
+    Ctrl-C makes it raise `Stop`, unless there is a `desk`: whoever drives that heeds it, and finishes evaluations that run.
     """
 
     desk: Desk
@@ -114,7 +114,7 @@ class Run:
             self._hooks.append(self._open.enter_context(self._view))
         if isinstance(self.book, Running | None):
             self._open.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
-        else:  # else drivers heed them
+        else:
             self.desk = Desk(self.book, self._retries, self if self._hooks else None)
         return self
 

@@ -315,8 +315,7 @@ def check_under_way(session: "Session", written: Sequence[Recorded]) -> None:
 
 
 def answer_all(
-    session: "Session", written: Sequence[Recorded], additions: Mapping[int, list[str]],
-    on_request: "Callable[[Running[Answer]], object] | None" = None,
+    session: "Session", written: Sequence[Recorded], additions: Mapping[int, list[str]], on_request: Hook | None = None,
 ) -> list[Recorded]:  # fmt: skip
     """Answer requests as long as their rewards are there; those which are not among the `written` ones.
 
