@@ -32,20 +32,12 @@ def moment(at: float) -> str:
 
 
 def clipped(text: object, most: int = 100) -> str:
-    """Text of users in a row of a table: what is long is cut in the middle.
-
-    >>> len(clipped("a" * 500))
-    100
-    """
+    """Text of users in a row of a table: what is long is cut in the middle."""
     return shortened(visible(str(text)), most)
 
 
 def opening(text: object) -> str:
-    """The beginning of a text that may be long.
-
-    >>> opening("word " * 100)[-11:]
-    ' word word…'
-    """
+    """The beginning of a text that may be long."""
     said = visible(str(text))
     return said if len(said) <= 200 else f"{said[:199].rstrip()}…"
 
