@@ -8,6 +8,7 @@ import pytest
 import surest
 from asking import answered
 from surest.errors import RewardError, UsageError
+from surest.study.log import StoredTicket
 from surest.study.study import open_study
 
 
@@ -91,7 +92,7 @@ def test_scores_of_a_log_that_break_it_certify_nothing() -> None:
     """Two processes may tell at the same moment, and a failure may count as a stated reward: what holds is said all the same."""
     session = surest.Session(["a", "b", "c"], items=50, spread=0.1, seed=1)
     order = session.running.request.items
-    session.adopt(np.arange(3), np.array([0.1, 0.9, 0.1]), np.repeat(order, 3))
+    session.adopt([StoredTicket(arm, arm, order[0], reward) for arm, reward in enumerate((0.1, 0.9, 0.1))], 3)
     session.answer()
     result = session.result()
     assert (result.certified, result.reason) == (False, "scores further apart than the spread")

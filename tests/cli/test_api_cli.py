@@ -71,6 +71,7 @@ def test_looking_takes_a_twentieth_of_the_time() -> None:
         now[0] += 0.2
 
     looks = Looks(show, every=0.1, clock=lambda: now[0])
+    looks.began = looks.last = 0.0
     rounds = 20_000
     for _ in range(rounds):
         now[0] += 0.01

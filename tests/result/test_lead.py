@@ -144,7 +144,7 @@ def test_on_a_list_all_pairs_share_the_level() -> None:
     ]
     for arm, status, level in found:
         assert status.differences is not None
-        for told, right in zip(status.differences, counted.differences(arm, level), strict=True):
+        for told, right in zip(status.differences, counted.intervals(level, less=arm), strict=True):
             assert told.tolist() == right.tolist()
 
 
@@ -159,7 +159,7 @@ def test_on_a_list_all_pairs_hold_at_all_looks_at_least_as_often_as_promised() -
         for t, item in enumerate(units.items):
             scores.count(np.arange(3), table[:, item])
             for arm in range(3) if t in (2, 6, 12, 20, 35, 50, 59) else ():
-                low, high = scores.differences(arm, delta / 3)
+                low, high = scores.intervals(delta / 3, less=arm)
                 apart = means - means[arm]
                 wrong |= bool(((apart < low - 1e-9) | (apart > high + 1e-9)).any())
         missed += wrong

@@ -18,7 +18,7 @@ import pytest
 from serving_support import Service, connected, raw
 
 import surest
-from surest.server.limits import Rate
+from surest.server.app import Rate
 from surest.server.tokens import Tokens
 from waiting import until
 

@@ -46,6 +46,14 @@ def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
     assert leases == {gone.id: 0.0, other.id: 1.0}
 
 
+def test_what_was_told_or_failed_is_not_held_here_any_more(study: Study) -> None:
+    """A worker that lasts asks for millions of tickets."""
+    first, second = study.ask(2, "ann")
+    study.tell(first.id, 0.5)
+    study.fail(second.id, "no reason")
+    assert not study._holders
+
+
 def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     renewed: list[list[int]] = []
     monkeypatch.setattr("surest.search.desk.RENEWALS", 10 * LEASE)

@@ -89,12 +89,12 @@ def race(
         if t == end or len(play) == 0:
             answer = evidence.answer()
             return replace(answer, arms=arms[list(answer.arms)].tolist())
-        cost = len(play) * len(units.of(t))
+        first_item, next_item = int(units.starts[t]), int(units.starts[t + 1])
+        cost = len(play) * (next_item - first_item)
         if not within(cost):
             break
-        reply = yield Cells(
-            arms[play], units.of(t), units.items[units.starts[t + 1] :], status, None if arrivals else least
-        )
+        now, ahead = units.items[first_item:next_item], units.items[next_item:]
+        reply = yield Cells(arms[play], now, ahead, status, None if arrivals else least)
         if spread < 1 and np.ptp(reply, axis=0).max() > spread * (1 + SPREAD_TOLERANCE):
             every = tuple(range(first + arms_in(arrivals)))
             void = Status(leader=status().leader, contenders=every, in_play=len(every), achieved_delta=1.0)

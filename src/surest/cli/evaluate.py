@@ -1,8 +1,5 @@
 """``surest evaluate``: the best arm on a list of items, from a table of scores or by running commands."""
 
-import csv
-import io
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +19,7 @@ from surest.cli.settings import (
 from surest.cli.streams import say
 from surest.core.problem import ALGORITHMS, SETTINGS
 from surest.core.scale import Scale
+from surest.writing import as_csv
 
 if TYPE_CHECKING:
     from surest.arms.tables import Table
@@ -88,7 +86,7 @@ def _table(given: Given, settings: Given, scale: Scale) -> int:
         if given["as_json"]:
             suggestions = [{"arm": str(arm), "item": str(item)} for arm, item in cells]
             return show_result(result, given, {"suggestions": suggestions})
-        say(as_csv(COLUMNS[:2], cells).rstrip("\n"))
+        say(as_csv([COLUMNS[:2], *cells]).rstrip("\n"))
         return 0 if result.certified else 3
     lines = [f"Next: {arm} on {item}; --suggest K lists more." for arm, item in result.wanted_cells[:1]]
     return show_result(result, given, lines=lines)
@@ -101,10 +99,3 @@ def _read(given: Given) -> "Table":
     if len(files) > 1 and all(name.lower().endswith(".csv") for name in files):
         raise click.UsageError("give one TABLE (arm,item,value); 'surest gate' compares files of scores (item,value)")
     return table_of(list(files), columns_given(given) or None, scorer=given["scorer"])
-
-
-def as_csv(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
-    return text.getvalue()

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from surest.cli.evaluate import as_csv
 from surest.cli.settings import (
     Given,
     check_decision,
@@ -28,7 +27,7 @@ from surest.errors import UsageError
 from surest.result.gate import Gate
 from surest.search.gate import gate as judged
 from surest.text import counted
-from surest.writing import written
+from surest.writing import as_csv, written
 
 STATUS = {"pass": 0, "fail": 4, "undecided": 3}
 HEEDED_BY_SPEED = {"files", "margin", "delta", "seed", "markdown", "speed", "by", "max_runs", "as_json"}
@@ -103,7 +102,7 @@ def gate(**given: Any) -> int:
         more = {} if given["suggest"] is None else {"next": [list(cell) for cell in cells]}
         print_json({**found.to_dict(), **more, **({} if decision is None else {"decision": decision})})
     elif given["suggest"] is not None and found.verdict == "undecided":
-        say(as_csv(("arm", "item"), cells).rstrip("\n"))
+        say(as_csv([("arm", "item"), *cells]).rstrip("\n"))
     else:
         say(str(found))
         if decision is not None:
@@ -130,7 +129,7 @@ def _settings(given: Given) -> dict[str, Any]:
     if given["items"] is not None:
         settings["items"] = int(given["items"]) if given["items"].isdecimal() else given["items"]
     if given["study"] is not None:
-        from surest.study.log import STORAGE
+        from surest.study.settings import STORAGE
         from surest.study.study import open_study
 
         settings["table"] = open_study(given["storage"] or STORAGE, given["study"])
@@ -144,7 +143,7 @@ def flips_csv(found: Gate) -> str:
     if found.flips is None and found.items_counted:
         raise UsageError("flips require scores that are right or wrong: the lowest or the highest possible value")
     changed = {item for side in found.flips or () for item in side}
-    return as_csv(("item", "baseline", "candidate"), (row for row in found.scores if row[0] in changed))
+    return as_csv([("item", "baseline", "candidate"), *(row for row in found.scores if row[0] in changed)])
 
 
 def _show(given: Given) -> int:

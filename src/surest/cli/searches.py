@@ -23,22 +23,19 @@ from surest.cli.progress import Screen
 from surest.cli.settings import Given
 from surest.cli.streams import say
 from surest.core.duels import DUELS
-from surest.core.problem import SETTINGS, default_algorithm
+from surest.core.problem import default_algorithm
 from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.masking import masked
 from surest.search.call import Work, seed_of, work_of
 from surest.search.commands import PLACES, Command, Runner
-from surest.search.desk import Desk, failing
+from surest.search.desk import Desk
 from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
 from surest.search.session import Ticket
-from surest.study.log import STORAGE
-from surest.study.settings import Handling
+from surest.study.settings import KNOWN, STORAGE
 from surest.study.study import Study, open_study
 
-KNOWN = {*SETTINGS, *Handling.__struct_fields__, "items"}
-"""What `open_study` takes by name; other settings are the algorithm's own options."""
 SCRATCH = re.compile(r"sqlite:///(.*/)?surest-[a-z]+-[0-9a-f]{8}\.db")
 """The file of one search: it is deleted once that search is over, even if it was resumed in between."""
 
@@ -170,7 +167,8 @@ def searched(
     """Let a driver do the `work` that a seed makes, on the study that keeps its rewards, and show what was found."""
     labels, history, record = screen.view.labels, check_drawn(given), given["decision"] is not None
     if given["on_failure"] is not None:
-        settings = {**settings, **failing(scale.number(given["on_failure"], "--on-failure"), given["retries"])}
+        value = scale.number(given["on_failure"], "--on-failure")
+        settings = {**settings, "on_failure": value, "retries": given["retries"]}
     with kept(given, labels, workers, settings) as study:
         problem = msgspec.structs.replace(study.settings.problem, labels=labels)
         with Run(study, problem, view=screen, history=history, record=record, retries=given["retries"]) as run:

@@ -36,11 +36,7 @@ FORMS = "module:attribute or file.py:attribute, a mapping or sequence of callabl
 
 
 def is_python(source: str) -> bool:
-    """Whether a source names Python arms.
-
-    >>> [is_python(s) for s in ("models.py:arms", "lab.models:arms", "example1:100", "bernoulli:a", "rewards.csv")]
-    [True, True, False, False, False]
-    """
+    """Whether a source names Python arms."""
     found = NAMES.fullmatch(source)
     return found is not None and found["home"] not in KINDS
 

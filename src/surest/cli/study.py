@@ -24,7 +24,7 @@ from surest.cli.settings import (
 )
 from surest.core.problem import default_algorithm
 from surest.errors import SurestError, UsageError
-from surest.study.log import STORAGE
+from surest.study.settings import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
 from surest.text import counted, in_json

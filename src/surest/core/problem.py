@@ -164,12 +164,6 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             return Question("cheapest", within=self.cheapest / width, slack=self.slack / width, prices=prices)
         return Question(prices=prices if isinstance(self.cost, dict) else ())
 
-    def settings(self) -> dict[str, Any]:
-        """All settings as plain data, labels apart: what a study stores."""
-        plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, labels=()))
-        del plain["labels"]
-        return plain
-
 
 SETTINGS: dict[str, msgspec.Meta] = {
     name: get_args(hint)[1]

@@ -40,13 +40,7 @@ class Beside(msgspec.Struct):
 
 
 def read_report(document: bytes | str, source: str = "this") -> Report:
-    """A report from the output of ``surest identify --json`` or a report as JSON, called `source` in messages.
-
-    >>> import json, surest
-    >>> result = surest.identify({"a": [0, 0, 1, 0], "b": [1, 1, 0, 1]}, seed=1)
-    >>> read_report(json.dumps(result.to_dict())).result.best
-    'b'
-    """
+    """A report from the output of ``surest identify --json`` or a report as JSON, called `source` in messages."""
     try:
         raw = msgspec.json.decode(document)
         beside = msgspec.convert(raw, Beside)
@@ -137,7 +131,7 @@ def _spelled_out(study: Study, where: list[str], labels: tuple[str, ...]) -> lis
     settings = study.settings
     numbered = labels == tuple(str(i) for i in range(len(labels)))
     arms = [f"--arms={len(labels)}"] if numbered else [f"--arm={label}" for label in labels]
-    asked = settings.problem.settings()
+    asked = settings.plain()
     said = {name: asked[name] for name in DEFAULTS if name in ALWAYS or asked[name] != DEFAULTS[name]}
     options = [*command_words(said), *command_words(msgspec.to_builtins(settings.handling))]
     options += [f"--option={key}={json.dumps(value)}" for key, value in settings.problem.options.items()]
@@ -146,11 +140,7 @@ def _spelled_out(study: Study, where: list[str], labels: tuple[str, ...]) -> lis
 
 
 def command_words(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as options of a command; those that are not set are left out.
-
-    >>> command_words({"delta": 0.1, "budget": None, "minimise": True, "bounds": (0.0, 5.0), "on_failure": 1.0})
-    ['--delta=0.1', '--minimise', '--bounds=0.0,5.0', '--on-failure=1.0']
-    """
+    """Settings as options of a command; those that are not set are left out."""
     words = []
     for name, value in settings.items():
         option = f"--{name.replace('_', '-')}"

@@ -53,14 +53,15 @@ async def _next(ended: asyncio.Queue[Task | None], flying: dict[Task, Ticket]) -
             first = await ended.get()
     except TimeoutError:
         return []
-    return drained(first, ended, lambda task: _outcome(flying.pop(task), task))
 
+    def outcome(task: Task) -> Outcome:
+        ticket = flying.pop(task)
+        try:
+            return Outcome(ticket, task.result())
+        except (Exception, asyncio.CancelledError) as error:
+            return Outcome(ticket, error=error)
 
-def _outcome(ticket: Ticket, task: Task) -> Outcome:
-    try:
-        return Outcome(ticket, task.result())
-    except (Exception, asyncio.CancelledError) as error:
-        return Outcome(ticket, error=error)
+    return drained(first, ended, outcome)
 
 
 async def _awaited(function: Arm, *arguments: Any) -> Any:

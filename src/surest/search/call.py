@@ -1,7 +1,6 @@
 """Python functions as arms: what to call for a ticket, and with which seed."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from inspect import iscoroutinefunction
 from random import Random
 from typing import Any
@@ -20,11 +19,6 @@ def work_of(
     """Each arm's function, without arguments; with the ticket's item, if it has one; `seeded`, with a number that is its alone.
 
     Where no ticket has an item, one can be `drawn` by the ticket's own seed.
-
-    >>> work = work_of([float, abs], 7, items=["1", "2"])
-    >>> from surest.search.session import Ticket
-    >>> work(Ticket(0, 1, "b"))
-    (<built-in function abs>,)
     """
 
     def work(ticket: Ticket) -> tuple[Any, ...]:
@@ -38,22 +32,9 @@ def work_of(
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a function, what it is a part of, or the call of an object is to be awaited.
-
-    >>> is_async(len), is_async(partial(print, 1))
-    (False, False)
-    """
+    """Whether a function, what it is a part of, or the call of an object is to be awaited."""
     called = getattr(function, "func", function)
     return iscoroutinefunction(called) or iscoroutinefunction(type(called).__call__)
-
-
-def scored(score: Callable[..., Any], arms: Sequence[Any]) -> list[Callable[..., Any]]:
-    """Each arm's function, from one that takes the arm and an item.
-
-    >>> [function(10) for function in scored(pow, [2, 3])]
-    [1024, 59049]
-    """
-    return [partial(score, arm) for arm in arms]
 
 
 BITS = 31

@@ -28,14 +28,6 @@ def read_off(
     """Answer requests for cells from a table on [0, 1] until one of them lacks a cell; which cells were used.
 
     They are marked in `used`, if given: what was used is then known even where `on_request` stops the run.
-
-    >>> from surest.core.problem import problem_of
-    >>> running = running_on(problem_of(2, items=3, seed=1))
-    >>> read_off(running, np.array([[1.0, 1, 1], [0, 0, 0]]))
-    array([[ True,  True, False],
-           [ True,  True, False]])
-    >>> running.value.arm
-    0
     """
     used = np.zeros(table.shape, np.bool_) if used is None else used
     while isinstance(running.request, Cells):
@@ -52,16 +44,12 @@ def read_off(
 
 def missing_cells(running: Running[Answer], table: FloatArray, most: int) -> list[Cell]:
     """The first cells that a table lacks, in the order in which they will be needed, so many at most."""
-    request, found = running.request, list[Cell]()
+    request = running.request
     if not isinstance(request, Cells):
-        return found
-    for item in [*request.items.tolist(), *request.ahead.tolist()]:
-        for arm in request.arms.tolist():
-            if np.isnan(table[arm, item]):
-                found.append((arm, item))
-                if len(found) == most:
-                    return found
-    return found
+        return []
+    items = np.concatenate([request.items, request.ahead])
+    gaps = np.argwhere(np.isnan(table[np.ix_(request.arms, items)].T))[:most]
+    return [(int(request.arms[arm]), int(items[place])) for place, arm in gaps]
 
 
 def searched(
@@ -103,13 +91,7 @@ def population(problem: Problem, table: Table, units: FloatArray, means: FloatAr
 
 
 def further(found: Result) -> Result:
-    """The result of a search, with what holds for further items where it has evaluated every cell of its list.
-
-    >>> import surest
-    >>> result = surest.evaluate(["a", "b"], range(4), score=lambda arm, item: float(arm == "a" and item == 3))
-    >>> str(result.population).splitlines()[0]
-    'Not decided (all items seen). Arm a leads so far. Both arms may still be the best on further items like these.'
-    """
+    """The result of a search, with what holds for further items where it has evaluated every cell of its list."""
     listed, problem = found.listed, found.problem
     if listed is None or listed.beside is not None or not found.certified or found.resampled:
         return found

@@ -64,11 +64,7 @@ class Command:
 
 
 def parse_command(text: str) -> Command:
-    """An arm from NAME=COMMAND. The command is run without a shell.
-
-    >>> parse_command("fast=echo --seed '{seed}' --eps=0.1").line(7)
-    ['echo', '--seed', '7', '--eps=0.1']
-    """
+    """An arm from NAME=COMMAND. The command is run without a shell."""
     label, equals, line = text.partition("=")
     label = label.strip()
     if not equals or not label or any(character.isspace() for character in label):

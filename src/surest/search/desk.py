@@ -15,8 +15,8 @@ from surest.core.protocol import Answer
 from surest.core.scale import Scale
 from surest.errors import EvaluationError, RewardError, TicketError, UsageError
 from surest.search.tickets import RETRIES, Ticket
+from surest.search.watching import Hook as Hook
 
-Hook = Callable[[Running[Answer]], None]
 LOOK = 0.2
 """Seconds between two looks at a study, at least, and after which a driver comes round again while nothing is done."""
 RENEWALS = 4  # how often leases are lengthened in the time of one
@@ -158,20 +158,7 @@ class Desk:
             self._on_wait()
 
 
-def failing(on_failure: float | None, retries: int | None) -> dict[str, Any]:
-    """What a study is to know of failures: how often to retry goes with a stated reward, else it is each worker's affair.
-
-    >>> failing(0.0, None), failing(None, 5)
-    ({'on_failure': 0.0, 'retries': None}, {})
-    """
-    return {} if on_failure is None else {"on_failure": on_failure, "retries": retries}
-
-
 def described(error: BaseException) -> str:
-    """An exception in words.
-
-    >>> described(ValueError("no such file")), described(KeyboardInterrupt())
-    ('ValueError: no such file', 'KeyboardInterrupt')
-    """
+    """An exception in words."""
     name, text = type(error).__name__, str(error).strip()
     return f"{name}: {text}" if text else name

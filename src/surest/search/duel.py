@@ -18,7 +18,7 @@ from surest.search.call import is_async, work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.recorded import feed
 from surest.search.run import Run
-from surest.search.watching import Hook
+from surest.search.watching import Hook, first_interrupt
 
 SETTINGS = ("delta", "epsilon", "top", "budget", "note", "batch")
 """What may be asked of duels, apart from how they are run."""
@@ -153,11 +153,7 @@ async def aduel(
 
 
 def pairs_of(judge: Callable[..., Any], players: Sequence[Any]) -> list[Callable[..., Any]]:
-    """A function of an item for each ordered pair of players, as `surest.core.duels` numbers them.
-
-    >>> [pair.args for pair in pairs_of(print, ["a", "b"])]
-    [('a', 'b'), ('b', 'a')]
-    """
+    """A function of an item for each ordered pair of players, as `surest.core.duels` numbers them."""
     return [partial(judge, a, b) for i, a in enumerate(players) for j, b in enumerate(players) if i != j]
 
 
@@ -195,6 +191,6 @@ def _found(run: Run, arms: Sequence[Any]) -> Result:
 def _recorded(games: Games, asked: Mapping[str, Any]) -> Result:
     """What recorded duels say: those that the search asks for, each once and in order."""
     asked = {"batch": 10, **asked, "rows": games.rows, "seed": asked["seed"] or 0}
-    with _begun(list(games.players), **asked) as run:
+    with _begun(list(games.players), **asked) as run, first_interrupt(run.interrupt):
         feed(run.session, games.scores)
     return replace(_found(run, games.players), health=None, warnings=games.notes)

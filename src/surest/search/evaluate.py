@@ -19,7 +19,7 @@ from surest.core.scale import checked_scale
 from surest.errors import UsageError
 from surest.result.data import Listed, Result
 from surest.result.known import agreeing, is_right, known, with_gaps
-from surest.search.call import Work, is_async, scored, work_of
+from surest.search.call import Work, is_async, work_of
 from surest.search.cells import further, population, searched
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import resolved
@@ -161,7 +161,13 @@ async def aevaluate(
 
 def _begun(arms: Any, items: Any, score: Any, how: dict[str, Any], *, asynchronous: bool = False) -> tuple[Run, Work]:
     """A search on a list, and what to call for each cell."""
-    listed = _checked_list(items)
+    frame = hasattr(items, "columns")
+    if frame or isinstance(items, Mapping | str | bytes | set | frozenset) or not hasattr(items, "__iter__"):
+        hint = "; for the rows of a data frame: frame.to_dict('records')" if frame else ""
+        raise UsageError(f"items are {type(items).__name__}; give a list: questions, instances, numbers{hint}")
+    listed = list(items)
+    if not listed:
+        raise UsageError("there are no items; give at least one")
     if how.get("control") is not None:
         arms, how = _known_control(arms, listed, how)
     labels, functions = _functions(arms, score, asynchronous=asynchronous)
@@ -243,7 +249,7 @@ def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any,
         labels, functions = labels_of(list(arms)), list(arms.values())
     elif score is not None:
         labels = labels_of(arms)
-        functions = scored(score, labels)
+        functions = [partial(score, label) for label in labels]
     else:
         raise UsageError("give arms as {label: function of an item}, or labels and score=function(arm, item)")
     use = "not an async function; use surest." if asynchronous else "an async function; use await surest.a"
@@ -282,14 +288,3 @@ def _mean(rewards: list[Any]) -> Scored:
     values, costs = [float(each.value) for each in told], [each.cost for each in told if each.cost is not None]
     mean = min(max(sum(values) / len(values), min(values)), max(values))  # rounding must not leave their range
     return Scored(mean, sum(costs) if len(costs) == len(told) else None)
-
-
-def _checked_list(items: Any) -> list[Any]:
-    frame = hasattr(items, "columns")
-    if frame or isinstance(items, Mapping | str | bytes | set | frozenset) or not hasattr(items, "__iter__"):
-        hint = "; for the rows of a data frame: frame.to_dict('records')" if frame else ""
-        raise UsageError(f"items are {type(items).__name__}; give a list: questions, instances, numbers{hint}")
-    listed = list(items)
-    if not listed:
-        raise UsageError("there are no items; give at least one")
-    return listed

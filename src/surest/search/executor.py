@@ -32,15 +32,6 @@ def drive(desk: Desk, work: Work, executor: Workers | None, in_flight: int) -> N
 
     Up to `in_flight` evaluations are under way at a time. If this ends with an error, what has not begun is cancelled. If it is
     interrupted, or the desk raises `Stop`, what runs is finished and told first; a second interrupt abandons it.
-
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> import random
-    >>> from surest.search.session import Session
-    >>> session = Session(2, delta=0.1, batch=16)
-    >>> with ThreadPoolExecutor(4) as pool:
-    ...     drive(Desk(session), lambda ticket: (random.betavariate, 3 - 2 * ticket.arm, 2), pool, in_flight=8)
-    >>> session.result().best, session.health
-    ('0', {})
     """
     if executor is None:
         return _here(desk, work, in_flight)

@@ -370,9 +370,7 @@ def _asked(
     if run and not (one or two):
         raise UsageError(f"{next(iter(run))} applies to functions only; these are scores")
     keep = shuffled or target == "population"
-    if (
-        ledger is not None and keep
-    ):  # such a list may grow: each look at it would be a gate of its own, on the same items
+    if ledger is not None and keep:  # each look at such a list, which may grow, would be a gate of its own
         raise UsageError(
             "a ledger requires a list of items in an order that a seed draws, not shuffled or a population"
         )

@@ -29,7 +29,7 @@ from surest.search.loading import entry_of, resolved
 from surest.search.recorded import NO_MORE, feed, heeding_all, rows_of, went_on, with_batch, without_rows
 from surest.search.run import Run
 from surest.search.simulate import Calls, answer_from
-from surest.search.watching import Hook
+from surest.search.watching import Hook, first_interrupt
 
 Arm = Callable[..., Awaitable[Any]]
 Source = Functions | Records | Simulated | Totals
@@ -258,7 +258,7 @@ def _of_records(source: Records, asked: Mapping[str, Any], shown: Mapping[str, A
     """What recorded rewards say; if these are the `whole` record, beyond the first arm that has none left."""
     asked = with_batch(asked)
     rows: dict[str, Any] = rows_of(asked, source.rewards) if whole else {}
-    with Run.begun(source.labels, **asked, **rows, **shown) as run:
+    with Run.begun(source.labels, **asked, **rows, **shown) as run, first_interrupt(run.interrupt):
         wanted = feed(run.session, source.rewards).missing
         run.stopped = "more rewards needed" if wanted else None
     found = run.found()

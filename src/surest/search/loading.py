@@ -18,22 +18,12 @@ from surest.text import shell_line
 
 
 def is_in_file(algorithm: Algorithm | None) -> TypeGuard[str]:
-    """Whether it is written as ``file.py:function``.
-
-    >>> is_in_file("mine.py:race"), is_in_file("lucb")
-    (True, False)
-    """
+    """Whether it is written as ``file.py:function``."""
     return isinstance(algorithm, str) and ".py:" in algorithm
 
 
 def load_algorithm(text: str) -> Callable[..., Any]:
-    """The function that ``file.py:function`` names; the file is executed once per process. Its errors are reported as its own.
-
-    >>> load_algorithm("nowhere.py:race")
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: algorithm nowhere.py:race: there is no file nowhere.py
-    """
+    """The function that ``file.py:function`` names; the file is executed once per process. Its errors are reported as its own."""
     path, _, name = text.rpartition(":")
     if not path.endswith(".py") or not name:
         raise UsageError(f"algorithm {text!r}: write file.py:function")

@@ -59,11 +59,6 @@ def feed(session: Session, recorded: Sequence[Any]) -> Feeding:
 
     The algorithm's run is a function of the arms' sequences of rewards. A longer record of the same arms therefore continues
     the same run, and looking at it now and then changes nothing.
-
-    >>> session = Session(["a", "b"], delta=0.1, algorithm="naive-best-arm")
-    >>> needed = session.running.request.times[0]
-    >>> feed(session, [[1.0] * needed, [0.0]]).missing == {1: needed - 1}
-    True
     """
     feeding = Feeding(session)
     feeding.more(recorded)

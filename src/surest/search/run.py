@@ -24,7 +24,7 @@ from surest.errors import Interrupted, Stop, UsageError
 from surest.result.data import Result
 from surest.result.making import result_of
 from surest.search.call import Work
-from surest.search.desk import Desk, failing
+from surest.search.desk import Desk
 from surest.search.executor import keep_busy
 from surest.search.loading import resolved
 from surest.search.session import Session
@@ -46,13 +46,7 @@ class Run:
 
     Called with a `Running`, it shows that to `on_request` and to `progress`, a function or, if told nothing, a live `view`;
     `ticks` says that functions are called in this thread, so that the view is on its own for as long as one takes. The first
-    Ctrl-C makes it raise `Stop`, so that evaluations that run are finished; the second is Python's own.
-
-    >>> from surest.search.executor import drive
-    >>> with Run.begun(["a", "b"], delta=0.1) as run:
-    ...     drive(run.desk, lambda ticket: (float, ticket.label == "b"), None, in_flight=1)
-    >>> run.found().best
-    'b'
+    Ctrl-C makes it raise `Stop`, unless there is a `desk`: whoever drives that heeds it, and finishes evaluations that run.
     """
 
     desk: Desk
@@ -107,7 +101,7 @@ class Run:
 
             own: dict[str, Any] = {"seed": seed, "items": None if items is None else item_keys(items)}
             if on_failure is not None:
-                own |= failing(on_failure, retries)
+                own |= {"on_failure": on_failure, "retries": retries}  # else that is each worker's affair
             book = open_study(storage, name, [str(label) for label in labels], **own, **settings)
             problem = msgspec.structs.replace(book.settings.problem, labels=tuple(labels))
         return cls(
@@ -116,11 +110,12 @@ class Run:
         )  # fmt: skip
 
     def __enter__(self) -> Self:
-        if not isinstance(self.book, Running | None):
-            self.desk = Desk(self.book, self._retries, self)
         if self._view is not None:
             self._hooks.append(self._open.enter_context(self._view))
-        self._open.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
+        if isinstance(self.book, Running | None):
+            self._open.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
+        else:
+            self.desk = Desk(self.book, self._retries, self if self._hooks else None)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
@@ -145,8 +140,8 @@ class Run:
 
     @property
     def stopping(self) -> bool:
-        """Whether the next look ends the search, as Ctrl-C asked."""
-        return self.interrupted or any(getattr(hook, "stopping", False) for hook in self._hooks)
+        """Whether the next look ends the search, as a signal asked that a hook heeds itself."""
+        return any(getattr(hook, "stopping", False) for hook in self._hooks)
 
     @property
     def session(self) -> Session:

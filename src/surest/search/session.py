@@ -19,7 +19,7 @@ from surest.core.costs import MANY, parted
 from surest.core.keywords import check_keywords
 from surest.core.problem import Problem, check_spread, labels_of, problem_of, takes_settings
 from surest.core.procedure import check_size
-from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
+from surest.core.protocol import Cells, FloatArray, Point, Pull, Status
 from surest.errors import RewardError, TicketError, UsageError
 from surest.result.data import EvaluationEvent, Listed, Result
 from surest.result.making import result_of
@@ -82,10 +82,9 @@ class Session:
             if settings:
                 raise UsageError(f"a problem has its settings; leave out {', '.join(settings)}")
         else:
+            # The guarantee on a list rests on an order that nobody knows beforehand.
             if settings.get("items") is not None and settings.get("seed") is None:
-                settings["seed"] = randbits(
-                    32
-                )  # the guarantee on a list rests on an order that nobody knows beforehand
+                settings["seed"] = randbits(32)
             problem = problem_of(arms, delta=delta, **resolved(settings))
         low, high = problem.bounds
         if on_failure is not None and not low <= on_failure <= high:
@@ -182,8 +181,12 @@ class Session:
         for ticket, reward in told:
             given, cost = parted(reward, f"ticket {ticket}") if isinstance(reward, tuple) else (reward, None)
             value = self._value(ticket, given)
-            if not self._agrees(ticket, value) and fresh.setdefault(int(ticket), (value, cost))[0] != value:
+            earlier = self.tickets.reward(int(ticket))
+            if isnan(earlier) and fresh.setdefault(int(ticket), (value, cost))[0] != value:
                 raise TicketError(f"ticket {ticket} has conflicting rewards")
+            if not isnan(earlier) and value != earlier:
+                was, now = self.scale.from_unit(earlier), self.scale.from_unit(value)
+                raise TicketError(f"ticket {ticket} was already told {was}; it cannot become {now}")
         if self.problem.spread is not None:
             cells = self.cells.cells(list(fresh))
             self.check_spread(dict(zip(cells, (value for value, _ in fresh.values()), strict=True)))
@@ -229,26 +232,25 @@ class Session:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
         return self.cells.wanted(k, taken, len(taken))
 
-    def adopt(
-        self,
-        arms: IntArray,
-        rewards: FloatArray,
-        items: IntArray,
-        costs: FloatArray | None = None,
-        known: list[int] | None = None,
-    ) -> list[int]:
-        """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), items, if there is a list,
-        and costs (NaN where they were not measured).
+    def adopt(self, tickets: Sequence[Any], arms_there: int, known: list[int] | None = None) -> list[int]:
+        """Take in tickets of a log, in its order: each has an arm, an item, a reward and a cost, as far as these are known.
 
         Returns their numbers here; those that are `known` by now were out, and have their rewards. No request is answered by
-        that: `answer` does it.
+        that: `answer` does it. Some of the arms that are there may be unknown here as yet.
         """
+        arms = np.array([ticket.arm for ticket in tickets], np.int64)
+        items = np.array([-1 if ticket.item is None else ticket.item for ticket in tickets], np.int64)
+        if not ((arms >= 0) & (arms < arms_there)).all():
+            raise TicketError("a ticket names an arm that the study does not have")
+        if self.problem.items is not None and not ((items >= 0) & (items < self.problem.items)).all():
+            raise TicketError("a ticket names an item that the study does not have")
+        rewards = np.array([nan if ticket.reward is None else ticket.reward for ticket in tickets])
+        costs = np.array([nan if ticket.cost is None else ticket.cost for ticket in tickets])
         told = ~np.isnan(rewards)
         values = np.full(len(rewards), nan)
         values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
-        measured = costs is not None and not np.isnan(costs).all()
-        if measured or self.running.costs is not None:
-            self._spend(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
+        if not np.isnan(costs).all() or self.running.costs is not None:
+            self._spend(arms[told], costs[told])
         if known is not None and self.problem.items is None:
             for number, value in zip(known, values.tolist(), strict=True):
                 self.tickets.put(number, value)
@@ -373,16 +375,6 @@ class Session:
         if not number or not self.tickets.is_out(int(ticket)):
             wrong = f"ticket {ticket} was never handed out" if number else f"ticket {ticket!r} is not a ticket's id"
             raise TicketError(f"{wrong}; tell the ids that ask() gave")
-
-    def _agrees(self, ticket: int, value: float) -> bool:
-        """Whether a ticket was told this reward before. Another one is refused."""
-        earlier = self.tickets.reward(int(ticket))
-        if isnan(earlier):
-            return False
-        if value != earlier:
-            was, now = self.scale.from_unit(earlier), self.scale.from_unit(value)
-            raise TicketError(f"ticket {ticket} was already told {was}; it cannot become {now}")
-        return True
 
     def _value(self, ticket: int, reward: object) -> float:
         self._check_ticket(ticket)

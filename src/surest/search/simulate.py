@@ -55,14 +55,6 @@ class Calls:
 
     A function is called without arguments for each reward; `seeded`, with a seed; or, `vectorised`, with a count for so many
     of them. `look` is called with the run between calls where they are slow.
-
-    >>> from surest.algorithms import running_on
-    >>> from surest.core.problem import problem_of
-    >>> from surest.core.protocol import Statistic
-    >>> problem = problem_of(["a", "b"])
-    >>> calls = Calls(problem, [lambda: 1, lambda: 0.5], running_on(problem))
-    >>> calls.answer(Pull([0, 1], [2, 1], Statistic.REWARDS)), calls.made
-    (array([1. , 1. , 0.5]), 3)
     """
 
     problem: Problem

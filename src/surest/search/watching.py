@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -21,11 +22,7 @@ class Pressed(KeyboardInterrupt):
 
 
 def between_steps(interrupt: KeyboardInterrupt) -> KeyboardInterrupt:
-    """The same as `Pressed`; an interrupt of another kind, such as SIGTERM's on the command line, as it is.
-
-    >>> between_steps(KeyboardInterrupt())
-    Pressed()
-    """
+    """The same as `Pressed`; an interrupt of another kind, such as SIGTERM's on the command line, as it is."""
     return Pressed() if type(interrupt) is KeyboardInterrupt else interrupt
 
 
@@ -70,6 +67,7 @@ def handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[N
             signal.signal(number, was)
 
 
+@dataclass(eq=False)
 class Looks:
     """A hook that looks at a run now and then, and keeps what it saw in `points`.
 
@@ -82,15 +80,18 @@ class Looks:
     that a seed gives the same record again; only in a long one it depends on the time that they take.
     """
 
-    def __init__(
-        self, show: Callable[[Running[Answer], Status | None], None] | None = None, *, every: float = 0.0,
-        growth: float = 1.5, share: float = 0.05, free: float = 1.0, clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
-        self.show, self.every, self.growth, self.share, self.free, self.clock = show, every, growth, share, free, clock
-        self.points: list[Point] = []
-        self.began = self.last = clock()
-        self.spent = 0.0
-        self.pulls = -1
+    show: Callable[[Running[Answer], Status | None], None] | None = None
+    _: KW_ONLY
+    every: float = 0.0
+    growth: float = 1.5
+    share: float = 0.05
+    free: float = 1.0
+    clock: Callable[[], float] = time.monotonic
+    points: list[Point] = field(default_factory=list, init=False)
+    began: float = field(default_factory=time.monotonic, init=False)
+    last: float = field(default_factory=time.monotonic, init=False)  # when it looked, …
+    pulls: int = field(default=-1, init=False)  # … after how many pulls …
+    spent: float = field(default=0.0, init=False)  # … and how long all looks took
 
     def __call__(self, running: Running[Answer]) -> None:
         """Look, if it is time."""

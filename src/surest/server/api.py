@@ -32,10 +32,8 @@ def _said(text: str, **limits: Any) -> msgspec.Meta:
 
 Name = Annotated[str, _said("One line of text.", min_length=1, max_length=500)]
 Number = Annotated[int, _said("A ticket's number.", ge=0, le=2**63 - 1)]
-Worker = Annotated[
-    str,
-    _said("What the log calls the worker; default: the token's name and the address.", min_length=1, max_length=500),
-]
+Worker = Annotated[Name, _said("What the log calls the worker; default: the token's name and the address.")]
+Cost = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Form(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -120,7 +118,7 @@ def facts_of(study: Study) -> dict[str, Any]:
         "name": study.name,
         "arms": list(study.labels),
         "items": len(study.items),
-        "settings": msgspec.json.decode(study.settings.text()),
+        "settings": study.settings.plain(),
         "lease_seconds": study.lease_seconds,
     }
 
@@ -230,10 +228,7 @@ class TellForm(Form):
     cost: Annotated[float, _said("What the evaluation cost.", ge=0)] | None = None
     tickets: Annotated[list[Number], _said("Several tickets.", max_length=10_000)] = []
     rewards: Annotated[list[float], _said("Their rewards, in the same order.", max_length=10_000)] = []
-    costs: Annotated[
-        list[Annotated[float, msgspec.Meta(ge=0)] | None],
-        _said("What they cost, in the same order.", max_length=10_000),
-    ] = []
+    costs: Annotated[list[Cost | None], _said("What they cost, in the same order.", max_length=10_000)] = []
 
 
 async def tell(request: Asked, form: TellForm) -> Any:

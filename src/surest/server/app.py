@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +19,7 @@ from surest.server import api
 from surest.server.auth import EVERYBODY, calls_it_local, identify, is_local
 from surest.server.endpoints import Asked, NameConvertor
 from surest.server.errors import Refused, status_of
-from surest.server.limits import Limits, Rate
+from surest.server.limits import Limits
 from surest.server.logs import Metrics, log
 from surest.server.openapi import plain_path
 from surest.server.pages import site
@@ -34,6 +34,31 @@ FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarde
 """Headers of proxies: whoever asks may be anywhere."""
 OPEN = {"/healthz", "/openapi.json"}  # open to everybody, whatever token is sent along
 METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
+
+
+class Rate:
+    """A bucket of requests for each sender, which fills at a steady rate and holds some seconds' worth."""
+
+    def __init__(self, rate: float, seconds: float = 5.0, most: int = 10_000) -> None:
+        self.rate, self.size, self.most = rate, max(1.0, rate * seconds), most
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, sender: str, now: float | None = None) -> bool:
+        """Count a request; False if there are too many.
+
+        >>> rate = Rate(1.0, seconds=2.0)
+        >>> [rate.take("ann", now=0.0) for _ in range(3)], rate.take("ann", now=1.0), rate.take("bob", now=1.0)
+        ([True, True, False], True, True)
+        """
+        at = time.monotonic() if now is None else now
+        level, then = self._buckets.get(sender, (self.size, at))
+        level = min(self.size, level + (at - then) * self.rate)
+        allowed = level >= 1
+        self._buckets[sender] = (level - 1 if allowed else level, at)
+        self._buckets.move_to_end(sender)
+        if len(self._buckets) > self.most:
+            self._buckets.popitem(last=False)
+        return allowed
 
 
 class Service(Starlette):

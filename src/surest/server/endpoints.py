@@ -253,9 +253,5 @@ class NameConvertor(Convertor[str]):
 
 
 def quoted(name: str) -> str:
-    """A name as a part of an address.
-
-    >>> quoted("a/b ü")
-    'a%2Fb%20%C3%BC'
-    """
+    """A name as a part of an address."""
     return quote(name, safe="")

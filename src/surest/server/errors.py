@@ -32,11 +32,7 @@ RETRY_SECONDS = 1  # after which to try again where the database could not be re
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status of an error.
-
-    >>> status_of(TicketError("told")), status_of(UsageError("what?")), status_of(KeyError("x"))
-    (409, 400, 500)
-    """
+    """The HTTP status of an error."""
     if isinstance(error, Refused):
         return error.status
     if isinstance(error, HTTPException):

@@ -1,7 +1,5 @@
 """How much anybody may send, how fast, and how long anything may take."""
 
-import time
-from collections import OrderedDict
 from dataclasses import dataclass
 
 
@@ -29,28 +27,3 @@ class Limits:
     listeners_each: int = 100  # browsers of one token that watch at a time
     grace_seconds: float = 30.0  # in which the service ends after SIGTERM, whatever is running
     studies: int = 200  # studies that are kept in memory at a time
-
-
-class Rate:
-    """A bucket of requests for each sender, which fills at a steady rate and holds some seconds' worth."""
-
-    def __init__(self, rate: float, seconds: float = 5.0, most: int = 10_000) -> None:
-        self.rate, self.size, self.most = rate, max(1.0, rate * seconds), most
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, sender: str, now: float | None = None) -> bool:
-        """Count a request; False if there are too many.
-
-        >>> rate = Rate(1.0, seconds=2.0)
-        >>> [rate.take("ann", now=0.0) for _ in range(3)], rate.take("ann", now=1.0), rate.take("bob", now=1.0)
-        ([True, True, False], True, True)
-        """
-        at = time.monotonic() if now is None else now
-        level, then = self._buckets.get(sender, (self.size, at))
-        level = min(self.size, level + (at - then) * self.rate)
-        allowed = level >= 1
-        self._buckets[sender] = (level - 1 if allowed else level, at)
-        self._buckets.move_to_end(sender)
-        if len(self._buckets) > self.most:
-            self._buckets.popitem(last=False)
-        return allowed

@@ -32,11 +32,7 @@ REFUSED = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}
 
 @cache
 def plain_path(path: str) -> str:
-    """A route's path as OpenAPI writes it.
-
-    >>> plain_path("/api/studies/{name:name}/ask")
-    '/api/studies/{name}/ask'
-    """
+    """A route's path as OpenAPI writes it."""
     return re.sub(r"\{(\w+):\w+\}", r"{\1}", path)
 
 
@@ -78,9 +74,8 @@ def _operation(endpoint: "Endpoint", schemas: dict[str, Any]) -> dict[str, Any]:
     statuses += [] if endpoint.body is None else [400, 413, 415, 422]
     statuses += [] if endpoint.role is None else [401, 403]
     statuses += [404] if names else []
-    statuses += (
-        [409] if endpoint.role == "work" or endpoint.status == 201 else []
-    )  # a ticket, or the name of a new study
+    told_or_taken = endpoint.role == "work" or endpoint.status == 201  # a ticket, or the name of a new study
+    statuses += [409] if told_or_taken else []
     refused = {str(code): {"description": REFUSALS[code], "content": REFUSED} for code in sorted(statuses)}
     found: dict[str, Any] = {
         "operationId": endpoint.answer.__name__,

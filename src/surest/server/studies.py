@@ -16,8 +16,9 @@ from surest.server.endpoints import ASKED, Kind
 from surest.server.errors import Refused
 from surest.server.events import Watch, within
 from surest.server.limits import Limits
-from surest.study.log import Facts, Store, store_of
+from surest.study.log import Facts, Store
 from surest.study.outcome import moment_of
+from surest.study.settings import store_of
 from surest.study.study import Study, delete_study, open_study
 from surest.study.telling import Ask, Call, Handed, Outcome, carry_out
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from surest.errors import UsageError
 from surest.study.ledger import Entry, Ledger
-from surest.study.log import MEMORY
+from surest.study.sql import MEMORY
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS surest_champions (name VARCHAR(200) PRIMARY KEY, settings TEXT NOT NULL, champion TEXT)",

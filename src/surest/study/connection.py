@@ -184,9 +184,5 @@ def _close_all(connections: "deque[http.client.HTTPConnection]") -> None:
 
 
 def study_path(name: str, rest: str = "") -> str:
-    """The address of a study.
-
-    >>> study_path("a/b", "ask")
-    '/api/studies/a%2Fb/ask'
-    """
+    """The address of a study."""
     return f"/api/studies/{quote(name, safe='')}{'/' if rest else ''}{rest}"

@@ -85,9 +85,9 @@ class Follower:
             among = log.read_tickets(self.study, among=list(self._open)) if self._open else []
             had = [ticket for ticket in among if ticket.reward is not None]
             if had:
-                self._adopt(session, had, [self._open.pop(ticket.number) for ticket in had])
+                session.adopt(had, len(self.arms), [self._open.pop(ticket.number) for ticket in had])
             while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
-                numbers = self._adopt(session, new)
+                numbers = session.adopt(new, len(self.arms))
                 self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
                 self._seen += len(new)
                 if len(new) < PORTION:
@@ -122,18 +122,6 @@ class Follower:
             for at, labels in self._later.items():
                 session.grow(labels, at)
         return session
-
-    def _adopt(self, session: "Session", tickets: Sequence[StoredTicket], known: list[int] | None = None) -> list[int]:
-        """Take tickets into the session; their numbers there, which are `known` of those that were out."""
-        arms = np.array([ticket.arm for ticket in tickets], np.int64)
-        items = np.array([-1 if ticket.item is None else ticket.item for ticket in tickets], np.int64)
-        if not ((arms >= 0) & (arms < len(self.arms))).all():
-            raise StorageError("the study's log is damaged: a ticket names an arm that the study does not have")
-        if self.items and not ((items >= 0) & (items < self.items)).all():
-            raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
-        rewards = np.array([np.nan if ticket.reward is None else ticket.reward for ticket in tickets])
-        costs = np.array([np.nan if ticket.cost is None else ticket.cost for ticket in tickets])
-        return session.adopt(arms, rewards, items, costs, known)
 
     def hand_out(self, log: Log, asked: Sequence[tuple[str, int]], facts: Facts, until: float) -> list[StoredTicket]:
         """Lease tickets to workers, to each up to so many: first those that failed or whose lease has run out, then fresh ones.
@@ -278,15 +266,10 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
     """What was asked, for an algorithm that may be told; of each arm the ticket from which on it is known.
 
     A request names arms that are known, and each arm is pulled as soon as it is: no version has ever asked otherwise.
-
-    >>> script_of([Recorded(0, 4, "atoms", "[[0,1,2]]"), Recorded(4, 3, "atoms", "[[1,2,1],[0,0,1]]")], [0, 0, 4])
-    [(array([0, 1]), array([2, 2]), 'atoms'), (array([1, 2, 0]), array([1, 1, 1]), 'atoms')]
     """
     script, pulled = [], np.zeros(len(added_at), bool)
     for request in requests:
-        arms, times = (
-            part.copy() for part in arms_of(request.runs, len(added_at))
-        )  # an algorithm may write to its own
+        arms, times = map(np.copy, arms_of(request.runs, len(added_at)))  # an algorithm may write to its own
         known = np.asarray(added_at) <= request.first
         if known[arms].all():
             pulled[arms] = True
@@ -300,11 +283,7 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
 
 
 def later_arms(arms: Iterable[Arm]) -> dict[int, list[str]]:
-    """The labels of arms that came later, by the ticket from which on the algorithm knows them.
-
-    >>> later_arms([Arm("a", 0), Arm("b", 0), Arm("c", 12), Arm("d", 12)])
-    {12: ['c', 'd']}
-    """
+    """The labels of arms that came later, by the ticket from which on the algorithm knows them."""
     found: dict[int, list[str]] = {}
     for arm in arms:
         if arm.added_at > 0:
@@ -336,8 +315,7 @@ def check_under_way(session: "Session", written: Sequence[Recorded]) -> None:
 
 
 def answer_all(
-    session: "Session", written: Sequence[Recorded], additions: Mapping[int, list[str]],
-    on_request: "Callable[[Running[Answer]], object] | None" = None,
+    session: "Session", written: Sequence[Recorded], additions: Mapping[int, list[str]], on_request: Hook | None = None,
 ) -> list[Recorded]:  # fmt: skip
     """Answer requests as long as their rewards are there; those which are not among the `written` ones.
 

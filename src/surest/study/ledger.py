@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from surest.errors import UsageError
-from surest.study.log import MEMORY
-from surest.study.sql import SqlLog, SqlStore
+from surest.study.sql import MEMORY, SqlLog, SqlStore
 
 SUM = 2.11  # a bit more than Σ 1/(k·ln²k) over k = 2, 3, …
 TABLE = """CREATE TABLE IF NOT EXISTS surest_gates (
@@ -112,9 +111,8 @@ class Ledger:
                     )
                 return Entry(self, there[0], there[2], delta)
             same = found.execute("SELECT number FROM surest_gates WHERE seed = ?", seed).fetchone()
-            if (
-                same is not None
-            ):  # orders of lists of another length are alike: items that counted there come early here
+            # Orders of lists of another length are alike: items that counted there come early here.
+            if same is not None:
                 raise UsageError(
                     f"gate {same[0]} of {self.shown} had the seed {seed!r} for a list of another length; a gate needs an order "
                     "of its own: give it another seed"

@@ -16,8 +16,7 @@ import msgspec
 import numpy as np
 
 from surest.core.protocol import IntArray, Pull, Statistic
-from surest.errors import StorageError, UsageError
-from surest.masking import masked
+from surest.errors import StorageError
 
 NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
@@ -90,11 +89,6 @@ class Facts(NamedTuple):
     tickets: int  # how many were handed out: the first number that was not
     open: int  # tickets without a reward …
     expired: int  # … and those of them whose lease has run out
-
-    @property
-    def told(self) -> int:
-        """Tickets with a reward."""
-        return self.tickets - self.open
 
 
 def plain_text(text: str) -> str:
@@ -250,11 +244,7 @@ def runs_of(request: Pull) -> str:
 
 
 def triples_of(runs: str, arms: int = MOST_ARMS) -> list[tuple[int, int, int]]:
-    """The runs that `runs_of` wrote: first arm, last arm, pulls of each; refused where no request on so many `arms` has them.
-
-    >>> triples_of('[[0,2,5],[7,7,1]]')
-    [(0, 2, 5), (7, 7, 1)]
-    """
+    """The runs that `runs_of` wrote: first arm, last arm, pulls of each; refused where no request on so many `arms` has them."""
     try:
         found = msgspec.json.decode(runs, type=list[tuple[_ARM, _ARM, _TIMES]])
     except (msgspec.MsgspecError, RecursionError):
@@ -268,11 +258,7 @@ def triples_of(runs: str, arms: int = MOST_ARMS) -> list[tuple[int, int, int]]:
 
 @lru_cache(maxsize=4)  # every ticket of a request needs them
 def arms_of(runs: str, arms: int = MOST_ARMS) -> tuple[IntArray, IntArray]:
-    """The arms and times that `runs_of` wrote. Not to be written to.
-
-    >>> arms_of('[[0,2,5],[7,7,1]]')
-    (array([0, 1, 2, 7]), array([5, 5, 5, 1]))
-    """
+    """The arms and times that `runs_of` wrote. Not to be written to."""
     triples = np.array(triples_of(runs, arms), dtype=np.int64)
     lengths = triples[:, 1] - triples[:, 0] + 1
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -282,11 +268,7 @@ def arms_of(runs: str, arms: int = MOST_ARMS) -> tuple[IntArray, IntArray]:
 
 
 def arms_from(which: IntArray, times: IntArray, first: int, end: int) -> IntArray:
-    """The arms of the tickets first … end − 1 of a request, which may have far more.
-
-    >>> arms_from(*arms_of("[[0,2,5]]"), 4, 7)
-    array([0, 1, 1])
-    """
+    """The arms of the tickets first … end − 1 of a request, which may have far more."""
     ends = np.cumsum(times)
     places = np.arange(first, min(end, int(ends[-1])))
     return which[np.searchsorted(ends, places, side="right")]
@@ -301,40 +283,3 @@ def free_places(log: Log, study: int, number: int, most: int) -> list[StoredTick
     at = number - requests[0].first
     chosen = arms_from(*arms_of(requests[0].runs), at, min(at + most, requests[0].total))
     return [StoredTicket(*pair) for pair in enumerate(chosen.tolist(), number)]
-
-
-STORAGE = "sqlite:///surest.db"  # where studies are, if nothing else is said
-MEMORY = "memory:"
-SERVICES = ("http://", "https://")
-_memory: dict[str, Store] = {}
-
-
-def is_service(storage: object) -> bool:
-    """Whether a storage is the URL of a service.
-
-    >>> is_service("http://localhost:8080"), is_service("sqlite:///studies.db")
-    (True, False)
-    """
-    return isinstance(storage, str) and storage.lower().startswith(SERVICES)
-
-
-def store_of(storage: "str | Store") -> Store:
-    """The store that a URL names, or the object that was given.
-
-    ``memory:`` is a store of this process, gone with it; ``memory:name`` is another one.
-
-    >>> store_of("sqlite:///studies.db").shown, store_of("memory:") is store_of("memory:")
-    ('sqlite:///studies.db', True)
-    """
-    if isinstance(storage, str):
-        from surest.study.sql import SqlStore  # only where it is needed
-
-        if storage.startswith(MEMORY) and storage not in _memory:
-            _memory[storage] = SqlStore(storage)
-        return _memory.get(storage) or SqlStore(storage)
-    if all(hasattr(storage, name) for name in ("prepare", "reading", "writing", "check", "close")):
-        return storage
-    raise UsageError(
-        f"storage is {masked(repr(storage)[:100])}; give a URL (sqlite:///file.db, postgresql://user@host/name, memory:) or a "
-        "store, as surest.study.log.Store describes it"
-    )

@@ -1,7 +1,6 @@
 """Studies in the memory of one process: for trying out, and for tests."""
 
-from surest.study.log import MEMORY
-from surest.study.sql import SqlStore
+from surest.study.sql import MEMORY, SqlStore
 
 
 def MemoryStore() -> SqlStore:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surest.result.data import EvaluationEvent, Result
@@ -46,6 +46,8 @@ class Progress:
     per_second: float | None  # rewards a second, lately
     in_play: int | None  # how many arms may still be the best, where the algorithm says so
     health: Health
+    last: float | None = None  # when the last of the recent rewards came …
+    idle: bool = False  # … and whether that was long ago
 
     @property
     def not_needed(self) -> int:
@@ -74,20 +76,23 @@ def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, s
 
 def progress_of(study: Study, log: Log, look: "Look", facts: Facts) -> Progress:
     """How a study stands, and what is out."""
-    times, told = times_told(log, study.id, facts, RECENT), facts.tickets - facts.open
+    times = times_told(log, study.id, facts, RECENT)
+    last = max(times, default=None)
     spread = max(times) - min(times) if len(times) > 1 else 0.0
     unneeded = look.finished and look.result.problem.items is None  # of fresh pulls still out, nobody needs the rewards
     return Progress(
         name=study.name,
         finished=look.finished,
-        result=replace(look.result, evaluations=told),
-        told=told,
+        result=look.result,
+        told=look.result.evaluations,
         out=0 if unneeded else facts.open - facts.expired,
         waiting=0 if unneeded else facts.expired,
         request_left=look.left,
         per_second=(len(times) - 1) / spread if spread > 0 else None,
         in_play=look.in_play,
         health=health_of(log, study.id, study.labels),
+        last=last,
+        idle=(last or 0.0) < facts.now - IDLE_SECONDS,
     )
 
 
@@ -119,15 +124,9 @@ def moment_of(study: Study) -> Moment:
     with study.store.reading() as log:
         facts = study.facts(log)
         happened = sum(one.times for one in log.count_events(study.id))
-        idle = is_idle(log, study.id, facts)
-        return Moment(
-            study.id, facts.tickets - facts.open, facts.open, facts.expired, facts.arms, happened, facts.paused, idle
-        )
-
-
-def is_idle(log: Log, study: int, facts: Facts) -> bool:
-    """Whether no reward came lately."""
-    return max(times_told(log, study, facts, 20), default=0.0) < facts.now - IDLE_SECONDS
+        idle = max(times_told(log, study.id, facts, 20), default=0.0) < facts.now - IDLE_SECONDS
+    told = facts.tickets - facts.open
+    return Moment(study.id, told, facts.open, facts.expired, facts.arms, happened, facts.paused, idle)
 
 
 class Addition(NamedTuple):

@@ -19,7 +19,7 @@ from surest.core.protocol import Answer
 from surest.errors import StorageError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, study_path
-from surest.study.log import MEMORY, Count, Item, Log, plain_text
+from surest.study.log import Count, Item, Log, plain_text
 from surest.study.settings import Settings, check_opened, checked_labels, checked_settings, storable
 from surest.study.study import Health, Study
 from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell
@@ -97,7 +97,7 @@ class RemoteStore:
     @contextmanager
     def reading(self) -> Iterator[Log]:
         """A copy of the study as it is now. Its number is always 1."""
-        from surest.study.sql import SqlStore
+        from surest.study.sql import MEMORY, SqlStore
         from surest.study.transfer import import_study
 
         copy = SqlStore(MEMORY)

@@ -1,4 +1,4 @@
-"""What users give to a study, checked: its settings as they are stored, names, labels, items and ticket numbers.
+"""What users give to a study, checked: where it is, its settings as they are stored, names, labels, items, ticket numbers.
 
 Settings hold the problem, and what becomes of evaluations that fail. They never change.
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 from surest.core.problem import DEFAULTS, Problem, checked, labels_of, plain
 from surest.errors import TicketError, UsageError
+from surest.masking import masked
 from surest.search.tickets import RETRIES
 from surest.study.log import MOST_ARMS, Item, Log, Store, StoredTicket
 from surest.text import short
@@ -31,6 +32,10 @@ class Handling(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: float = LEASE_SECONDS  # how long a worker may take before its ticket is handed out again
     on_failure: float | None = None  # the reward recorded after the last retry, if any
     retries: int = RETRIES  # how often it is retried before that
+
+
+KNOWN = {*DEFAULTS, *Handling.__struct_fields__, "items"}
+"""What `open_study` takes by name; other settings are the algorithm's own options."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -53,14 +58,16 @@ class Settings(msgspec.Struct, frozen=True):
         problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
         return Session(problem, record=record, script=script)
 
-    def plain(self) -> dict[str, Any]:
-        """As plain data, all settings side by side."""
-        both: dict[str, Any] = {**self.problem.settings(), **msgspec.to_builtins(self.handling)}
-        return both
-
     def text(self) -> str:
-        """As stored."""
-        return msgspec.json.encode(self.plain()).decode()
+        """As stored: JSON, all settings side by side."""
+        both: dict[str, Any] = msgspec.to_builtins(self.problem) | msgspec.to_builtins(self.handling)
+        del both["labels"]
+        return msgspec.json.encode(both).decode()
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data."""
+        found: dict[str, Any] = msgspec.json.decode(self.text())
+        return found
 
 
 def checked_settings(given: dict[str, Any], named: str | None = None) -> Settings:
@@ -96,11 +103,7 @@ def checked_settings(given: dict[str, Any], named: str | None = None) -> Setting
 
 
 def _refusal(given: dict[str, Any], error: str) -> str:
-    """Which setting is wrong, and how: the values of the others are of no use in a message.
-
-    >>> _refusal({"delta": 0.1, "retries": "two"}, "Expected `int`, got `str` - at `$.retries`")
-    "setting retries is 'two': expected `int`, got `str`"
-    """
+    """Which setting is wrong, and how: the values of the others are of no use in a message."""
     said, _, at = error.partition(" - at `$.")
     name = at.partition("`")[0].partition(".")[0].partition("[")[0]
     if name not in given:
@@ -120,20 +123,8 @@ def _storable(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be stored")
 
 
-def spoken(given: dict[str, Any]) -> dict[str, Any]:
-    """Keywords of `open_study` as settings: an algorithm's own options are put together, what is None is left out."""
-    known = {*DEFAULTS, *Handling.__struct_fields__, "items"}
-    own = {name: value for name, value in given.items() if name in known and value is not None}
-    options = {name: value for name, value in given.items() if name not in known}
-    return {**own, **({"options": options} if options else {})}
-
-
 def checked_labels(arms: int | Sequence[str]) -> tuple[str, ...]:
-    """Labels from a number of arms or their labels.
-
-    >>> checked_labels(3), checked_labels(["a", "b"])
-    (('0', '1', '2'), ('a', 'b'))
-    """
+    """Labels from a number of arms or their labels."""
     if isinstance(arms, int | np.integer) and not isinstance(arms, bool) and 1 <= arms <= MOST_ARMS:
         return tuple(str(i) for i in range(int(arms)))
     if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray) or len(arms) == 0:
@@ -144,11 +135,7 @@ def checked_labels(arms: int | Sequence[str]) -> tuple[str, ...]:
 
 
 def checked_items(items: int | Sequence[Any] | None) -> tuple[Item, ...]:
-    """Items from their number, their keys, or pairs of a key and what evaluations need to know (anything that JSON can say).
-
-    >>> checked_items(["q1", ("q2", {"answer": 4})])
-    (Item(key='q1', payload=None), Item(key='q2', payload='{"answer": 4}'))
-    """
+    """Items from their number, their keys, or pairs of a key and what evaluations need to know (anything that JSON can say)."""
     if items is None:
         return ()
     if isinstance(items, int | np.integer) and not isinstance(items, bool) and 1 <= items <= MOST_ARMS:
@@ -166,6 +153,38 @@ def checked_items(items: int | Sequence[Any] | None) -> tuple[Item, ...]:
     if len({item.key for item in found}) < len(found):
         raise UsageError("two items have the same key; keys must differ")
     return tuple(found)
+
+
+STORAGE = "sqlite:///surest.db"  # where studies are, if nothing else is said
+SERVICES = ("http://", "https://")
+_in_memory: dict[str, Store] = {}
+
+
+def is_service(storage: object) -> bool:
+    """Whether a storage is the URL of a service."""
+    return isinstance(storage, str) and storage.lower().startswith(SERVICES)
+
+
+def store_of(storage: str | Store) -> Store:
+    """The store that a URL names, or the object that was given.
+
+    ``memory:`` is a store of this process, gone with it; ``memory:name`` is another one.
+
+    >>> store_of("sqlite:///studies.db").shown, store_of("memory:") is store_of("memory:")
+    ('sqlite:///studies.db', True)
+    """
+    if isinstance(storage, str):
+        from surest.study.sql import MEMORY, SqlStore  # a service needs none
+
+        if storage.startswith(MEMORY) and storage not in _in_memory:
+            _in_memory[storage] = SqlStore(storage)
+        return _in_memory.get(storage) or SqlStore(storage)
+    if all(hasattr(storage, name) for name in ("prepare", "reading", "writing", "check", "close")):
+        return storage
+    raise UsageError(
+        f"storage is {masked(repr(storage)[:100])}; give a URL (sqlite:///file.db, postgresql://user@host/name, memory:) or a "
+        "store, as surest.study.log.Store describes it"
+    )
 
 
 def storable(text: str, what: str) -> None:

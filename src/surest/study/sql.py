@@ -16,7 +16,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partialmethod
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,9 @@ from msgspec.structs import astuple
 
 from surest.errors import StorageError, UsageError
 from surest.masking import hidden_in, masked
-from surest.study.log import (
-    MEMORY,
-    NO_FAILURES,
-    Arm,
-    Counted,
-    Event,
-    Facts,
-    Item,
-    Log,
-    Recorded,
-    StoredStudy,
-    StoredTicket,
-)
+from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Log, Recorded, StoredStudy, StoredTicket
 
+MEMORY = "memory:"  # begins the URL of a store in the memory of this process
 VERSION = "0005"
 """The tables that this code reads and writes. Whoever changes one adds to `CHANGES`; a test compares both."""
 VERSION_TABLE = "surest_version"
@@ -95,16 +84,12 @@ CHANGES = {
 """What each earlier version lacks beside what those after it lack."""
 
 
-def statements_from(version: str | None) -> list[str] | None:
-    """What brings a database up to date; None where a newer surest wrote it.
+def changes_since(version: str) -> list[str]:
+    """What brings the tables of a version up to date.
 
-    >>> statements_from(VERSION), statements_from("0002")[-1], statements_from("9999")
-    ([], "UPDATE surest_version SET version_num = '0005'", None)
+    >>> changes_since(VERSION), changes_since("0002")[-1]
+    ([], "UPDATE surest_version SET version_num = '0005'")
     """
-    if version is None:
-        return list(TABLES)
-    if version not in (*CHANGES, VERSION):
-        return None
     missing = [statement for old, change in CHANGES.items() if old >= version for statement in change]
     return [*missing, f"UPDATE {VERSION_TABLE} SET version_num = '{VERSION}'"] if missing else []
 
@@ -119,33 +104,35 @@ IDLE_SECONDS = 120.0
 SMALLEST_PAGE = 512  # bytes of the smallest SQLite file
 
 
+@dataclass
 class SQLite:
     """A file, in WAL mode, each commit flushed to disk before it is acknowledged; or the memory of this process."""
+
+    path: str | None
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
+    """What a transaction holds from its beginning to its end."""
+    memory: sqlite3.Connection | None = None
 
     is_sqlite = True
     mark = "?"  # the place of a value in a statement
     begin_reading = "BEGIN"
-    begin_writing = (
-        "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that turns writer may find others were faster
-    )
+    begin_writing = "BEGIN IMMEDIATE"
+    """It takes the write lock at once: a reader that turns writer may find that others were faster."""
     has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
     now = "surest_now()"  # the time, in a statement
     for_update = ""  # what makes a query hold its rows until the transaction ends
     skip_locked = ""  # what makes it leave out the rows that others hold
     by_open = " INDEXED BY surest_open_tickets"
     """What makes a query of open tickets go by their index: SQLite takes the primary key otherwise, and looks at every ticket."""
-    errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+    errors = (sqlite3.Error, UnicodeDecodeError)
 
-    def __init__(self, path: str | None) -> None:
-        self.path = path
-        self.turn: AbstractContextManager[object] = nullcontext()
-        """What a transaction holds from its beginning to its end."""
-        self._memory: sqlite3.Connection | None = None
-        if path is None:  # one connection, with its tables from the beginning: nobody else could make them
-            self.turn = threading.Lock()
-            self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            self._memory.create_function("surest_now", 0, time.time)
-            self._memory.executescript(";\n".join(TABLES))
+    @classmethod
+    def in_memory(cls) -> "SQLite":
+        """One connection, with its tables from the beginning: nobody else could make them."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection.create_function("surest_now", 0, time.time)
+        connection.executescript(";\n".join(TABLES))
+        return cls(None, threading.Lock(), connection)
 
     def connect(self) -> sqlite3.Connection:
         """A connection that begins no transaction by itself.
@@ -153,8 +140,8 @@ class SQLite:
         WAL lets readers read while one writes; FULL flushes each commit, so that what is acknowledged outlives a power cut.
         """
         if self.path is None:
-            assert self._memory is not None
-            return self._memory
+            assert self.memory is not None
+            return self.memory
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             connection.create_function("surest_now", 0, time.time)
@@ -197,7 +184,7 @@ class PostgreSQL:
     def errors(self) -> tuple[type[Exception], ...]:
         import psycopg
 
-        return (psycopg.Error,)
+        return (psycopg.Error, UnicodeDecodeError)
 
     def connect(self) -> Any:
         """A connection with limits: a worker that was stopped inside a transaction must not block the others for ever."""
@@ -218,13 +205,9 @@ Driver = SQLite | PostgreSQL
 
 
 def driver_of(storage: str) -> Driver:
-    """What a storage URL names; a mistake in it is the user's.
-
-    >>> driver_of("sqlite:///studies.db").path
-    'studies.db'
-    """
+    """What a storage URL names; a mistake in it is the user's."""
     if storage.startswith(MEMORY):
-        return SQLite(None)
+        return SQLite.in_memory()
     kind, colon, rest = storage.partition("://")
     kind, place = kind.partition("+")[0].lower(), rest.partition("?")[0]
     if not colon or not kind.isalpha():
@@ -545,10 +528,8 @@ class SqlStore:
             raise UsageError(
                 f"{self.shown} needs a driver that is not installed ({error}); pip install 'surest[postgresql]'"
             ) from error
-        except UnicodeDecodeError as error:
-            raise self._damaged(f"text in it cannot be read ({error})") from error
         except self.driver.errors as error:
-            if "could not decode" in str(error).lower():
+            if isinstance(error, UnicodeDecodeError) or "could not decode" in str(error).lower():
                 raise self._damaged(f"text in it cannot be read ({error})") from None
             raise self._explained(error) from None  # its traceback may hold what must not be shown
 
@@ -617,13 +598,11 @@ class SqlStore:
         with self.writing() as log:
             if not self.driver.is_sqlite:  # whose writing transactions lock all of it
                 log.execute("SELECT pg_advisory_xact_lock(?)", TABLES_LOCK)
-            version = log.version()
-            statements = statements_from(version)
-            if statements is None:
-                raise StorageError(
-                    f"{self.shown} was written by a newer surest (its tables are version {version}); upgrade surest"
-                )
-            for statement in statements:
+            version = log.version()  # others may have been faster
+            if version not in (None, *CHANGES, VERSION):
+                newer = f"{self.shown} was written by a newer surest (its tables are version {version})"
+                raise StorageError(f"{newer}; upgrade surest")
+            for statement in TABLES if version is None else changes_since(version):
                 log.execute(self.driver.define(statement) if isinstance(self.driver, PostgreSQL) else statement)
 
     def check(self, log: Log) -> None:

@@ -20,16 +20,18 @@ from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, t
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.log import Event, Facts, Item, Log, Store, StoredTicket, is_service, store_of
+from surest.study.log import Event, Facts, Item, Log, Store, StoredTicket
 from surest.study.settings import (
+    KNOWN,
     Settings,
     check_opened,
     checked_items,
     checked_labels,
     checked_number,
     checked_settings,
-    spoken,
+    is_service,
     storable,
+    store_of,
     unknown_study,
 )
 from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell, carry_out
@@ -102,7 +104,10 @@ def open_study(
     """
     check_keywords({"load_if_exists": load_if_exists, "on_failure": on_failure})
     handling = {"lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries}
-    given = spoken({"delta": delta, **handling, **settings})
+    said = {"delta": delta, **handling, **settings}
+    given = {name: value for name, value in said.items() if name in KNOWN and value is not None}
+    options = {name: value for name, value in said.items() if name not in KNOWN}
+    given |= {"options": options} if options else {}
     if given.get("algorithm") == DUELS:
         arms, given = with_pairs(arms, given)
     labels = None if arms is None else checked_labels(arms)
@@ -240,7 +245,7 @@ class Study:
             raise UsageError(f"asked for {k!r} tickets; ask for at least one")
         who = own_name() if worker is None else worker
         storable(who, "a worker's name")
-        (handed,) = _accepted(self._send([Ask(int(k), who, ends=False)]))
+        (handed,) = self._send([Ask(int(k), who, ends=False)])
         assert isinstance(handed, Handed)
         self._holders |= {ticket.id: who for ticket in handed.tickets}
         return handed.tickets
@@ -259,24 +264,27 @@ class Study:
         numbers = [checked_number(ticket) for ticket in tickets]
         holders = {self._holder(number) for number in numbers} if worker is None else {worker}
         # Of several workers' tickets the log keeps who has them.
-        _accepted(self._send([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)]))
+        self._send([Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None)])
 
     def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets, in one transaction, as this process. The first reward of a ticket counts."""
         who = own_name()
         tells: list[Call] = [Tell([number], [reward], who) for number, reward in told.items()]
-        outcomes = self._send([*tells, *([Ask(k, who, ends=False)] if k else [])])
-        for outcome in outcomes:
-            if isinstance(outcome, Exception) and not isinstance(outcome, TicketError):
-                raise outcome
+        outcomes = self._send([*tells, *([Ask(k, who, ends=False)] if k else [])], TicketError)
         return outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
 
-    def _send(self, calls: Sequence[Call]) -> list[Outcome]:
-        """Carry out calls; tickets that were told or failed, or that others have, are not held here any more."""
+    def _send(self, calls: Sequence[Call], *but: type[Exception]) -> list[Outcome]:
+        """Carry out calls. One that is refused is an error, `but` for some.
+
+        Tickets that were told or failed, or that others have, are not held here any more.
+        """
         outcomes = self._carry_out(calls)
         for call, outcome in zip(calls, outcomes, strict=True):
-            if not isinstance(call, Ask) and (outcome is None or isinstance(outcome, TicketError)):
+            if not isinstance(call, Ask) and (isinstance(outcome, TicketError) or not isinstance(outcome, Exception)):
                 self._let_go(call.tickets if isinstance(call, Tell) else [call.ticket])
+        for outcome in outcomes:
+            if isinstance(outcome, Exception) and not isinstance(outcome, but):
+                raise outcome
         return outcomes
 
     def _holder(self, number: int) -> str:
@@ -316,7 +324,7 @@ class Study:
         """
         number = checked_number(ticket)
         who = self._holder(number) if worker is None else worker
-        _accepted(self._send([Failure(number, reason, reward, kind, who)]))
+        self._send([Failure(number, reason, reward, kind, who)])
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds.
@@ -404,12 +412,12 @@ class Study:
         from surest.study.outcome import events_of
 
         looks = Looks() if history else None
-        with self.at_one_moment(check=False) as (log, follower, facts):
+        with self.at_one_moment(check=False) as (log, follower, _):
             session = follower.catch_up(log, anew=history or record, record=record, on_request=looks)
             items = [item.key for item in self.items] or None
             found = session.result(() if looks is None else tuple(looks.points), items=items)
             health, events = health_of(log, self.id, self.labels), events_of(self, log) if record else ()
-            found = replace(found, health=health, evaluations=facts.told, events=events)
+            found = replace(found, health=health, events=events)
         if found.listed is None or found.listed.items_used < len(self.items):
             return found
         from surest.search.cells import further
@@ -439,14 +447,6 @@ class Study:
     def close(self) -> None:
         """Close the connections to the database. They are opened again when they are needed."""
         self.store.close()
-
-
-def _accepted(outcomes: list[Outcome]) -> list[Outcome]:
-    """What came of calls. Where one was refused, that is an error."""
-    for outcome in outcomes:
-        if isinstance(outcome, UsageError):
-            raise outcome
-    return outcomes
 
 
 def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:

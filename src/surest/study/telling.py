@@ -65,12 +65,6 @@ def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:
 
     Rewards are written before anything is handed out: they may be what the algorithm waits for. Where nothing can be handed
     out, since an algorithm fails or a log cannot be replayed, they are written without.
-
-    >>> from surest import open_study
-    >>> study = open_study("memory:batch", "demo", ["a", "b"], 0.1, algorithm="naive-best-arm")
-    >>> first, second = carry_out(study, [Ask(1, "ann"), Ask(1, "bob")])
-    >>> carry_out(study, [Tell([0], [0.5]), Tell([0], [0.7]), Tell([1], [0.5])])[::2]
-    [1, 1]
     """
     asks = [call for call in calls if isinstance(call, Ask)]
     others = [call for call in calls if not isinstance(call, Ask)]

@@ -20,7 +20,6 @@ from surest.result.data import Result
 from surest.search.session import Session
 from surest.study.following import requests_ahead
 from surest.study.log import (
-    MEMORY,
     NO_FAILURES,
     Arm,
     ArmNumber,
@@ -34,12 +33,18 @@ from surest.study.log import (
     Text,
     arms_from,
     arms_of,
-    is_service,
-    store_of,
     triples_of,
 )
-from surest.study.settings import Settings, checked_items, checked_labels, checked_settings, storable
-from surest.study.sql import SqlStore
+from surest.study.settings import (
+    Settings,
+    checked_items,
+    checked_labels,
+    checked_settings,
+    is_service,
+    storable,
+    store_of,
+)
+from surest.study.sql import MEMORY, SqlStore
 from surest.study.study import Study, health_of
 
 FORMAT = "surest-study-2"
@@ -87,7 +92,7 @@ def export_text(study: Study) -> Iterator[bytes]:
     """
     with study.at_one_moment(check=True) as (log, follower, facts):
         health = health_of(log, study.id, study.labels)
-        parts = _all_but_tickets(study, log, replace(follower.look(log).result, health=health, evaluations=facts.told))
+        parts = _all_but_tickets(study, log, replace(follower.look(log).result, health=health))
         before, after = msgspec.json.encode(parts).split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
         comma, seen = b"", list[tuple[Any, ...]]()
@@ -151,7 +156,7 @@ def _all_but_tickets(study: Study, log: Log, result: Result) -> dict[str, Any]:
         "format": FORMAT,
         "tickets": [],  # first: what users wrote comes after it
         "name": study.name,
-        "settings": msgspec.json.decode(study.settings.text()),
+        "settings": study.settings.plain(),
         "arms": msgspec.to_builtins(log.read_arms(study.id)),
         "items": msgspec.to_builtins(log.read_items(study.id)),
         "requests": msgspec.to_builtins(log.read_requests(study.id)),

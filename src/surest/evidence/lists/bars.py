@@ -254,7 +254,7 @@ class EachArm:
         verdicts[self.judged] = self._verdicts[self.made]
         (achieved, evidence, threshold), means, differences = self._progress(), self.scores.means, None
         if self.control is not None:
-            differences = self.scores.differences(self.control, self.delta / (self.n - 1))
+            differences = self.scores.intervals(self.delta / (self.n - 1), less=self.control)
         return Status(
             leader=int(np.argmax(np.nan_to_num(means))),
             chosen=tuple(np.flatnonzero(verdicts == 1).tolist()),

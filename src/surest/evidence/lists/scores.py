@@ -85,25 +85,23 @@ class Scores:
         blank[: self.t] = values
         self.values = np.concatenate([self.values, blank], axis=1)
 
-    def intervals(self, alpha: float, arms: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """Intervals of the means of the first so many arms, default all, each at level α."""
-        return self._intervals(self.values[: self.t, :arms], self.seen[:arms], alpha)
+    def intervals(
+        self, alpha: float, arms: int | None = None, less: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Intervals of the means of the first so many arms, default all, each at level α.
 
-    def differences(self, arm: int, alpha: float, arms: int | None = None) -> tuple[FloatArray, FloatArray]:
-        """Intervals of the means of so many arms less that of one of them, each at level α, from the units that both saw."""
-        values = self.values[: self.seen[arm], :arms]
-        apart, both = (1 + values - values[:, [arm]]) / 2, np.minimum(self.seen[:arms], self.seen[arm])
-        low, high = self._intervals(apart, both, alpha)
-        low, high = 2 * low - 1, 2 * high - 1
-        low[arm] = high[arm] = 0.0
-        return low, high
-
-    def _intervals(self, columns: FloatArray, seen: IntArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """The interval of each column, of which its first `seen` rows count."""
+        Or of these means `less` that of one of the arms, from the units that both saw.
+        """
+        values, seen = self.values[: self.t, :arms], self.seen[:arms]
+        if less is not None:
+            values, seen = (1 + values - values[:, [less]]) / 2, np.minimum(seen, self.seen[less])
         total = inf if self.population else self.total
-        paths = [np.ascontiguousarray(columns[:k, j]) for j, k in enumerate(seen.tolist())]
+        paths = [np.ascontiguousarray(values[:k, j]) for j, k in enumerate(seen.tolist())]
         ends = [lists.interval(path, self.weights, total, alpha, np.empty(len(path))) for path in paths]
         low, high = np.array(ends).reshape(-1, 2).T
+        if less is not None:
+            low, high = 2 * low - 1, 2 * high - 1
+            low[less] = high[less] = 0.0
         return low, high
 
 

@@ -229,5 +229,5 @@ class Top:
             threshold=log(1 / self.delta),
             means=self.scores.means,
             intervals=self.scores.intervals(self.delta / self.n),
-            differences=self.scores.differences(chosen[-1], 2 * self.delta / (self.n * (self.n - 1))),
+            differences=self.scores.intervals(2 * self.delta / (self.n * (self.n - 1)), less=chosen[-1]),
         )

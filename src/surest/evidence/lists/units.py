@@ -21,10 +21,6 @@ class Units:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def of(self, k: int) -> IntArray:
-        """The items of the k-th unit."""
-        return self.items[self.starts[k] : self.starts[k + 1]]
-
     def values(self, scores: FloatArray, first: int, end: int) -> FloatArray:
         """The values of units `first` to `end`, one row per unit, from the scores of arms (rows) on their items."""
         low, high = self.starts[first], self.starts[end]

@@ -258,7 +258,7 @@ class Verdict:
         less, more = sure_low - sure_high[a], sure_high - sure_low[a]
         if a < first:
             pairs = max(first * (first - 1) // 2, 1)
-            ends = self.scores.differences(a, self.delta / pairs, first)
+            ends = self.scores.intervals(self.delta / pairs, first, less=a)
             less[:first], more[:first] = d * ends[0], d * ends[1]
         less[a] = more[a] = 0.0
         return np.clip(low, 0, 1), np.clip(high, 0, 1), np.clip(less, -d, d), np.clip(more, -d, d)

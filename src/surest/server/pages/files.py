@@ -1,9 +1,7 @@
 """What can be taken away from a study's page: everything as JSON, rewards as CSV, a report."""
 
-import csv
 import gzip
-import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from starlette.responses import Response, StreamingResponse
@@ -15,6 +13,7 @@ from surest.report.report import report_of_study, to_json
 from surest.server.endpoints import Answer, Asked, quoted
 from surest.study.study import Study
 from surest.study.transfer import spooled
+from surest.writing import as_csv
 
 PORTION = 1000  # tickets read at a time
 PIECE = 1 << 16  # bytes of an export sent at a time
@@ -55,32 +54,18 @@ def decided(study: Study) -> Chain:
 
 
 def csv_of(study: Study) -> Iterator[str]:
-    """The rewards of a study, a portion at a time.
-
-    >>> import surest
-    >>> study = surest.open_study("memory:csv", "demo", ["a, b", "c"], 0.1)
-    >>> ticket, = study.ask(worker="me")
-    >>> study.tell(ticket.id, 0.5)
-    >>> print("".join(csv_of(study)).splitlines()[1].rpartition(",")[0])
-    "a, b",0.5,0,me
-    """
+    """The rewards of a study, a portion at a time."""
     listed = ["item"] if study.items else []
-    yield _csv([["arm", *listed, "value", "ticket", "worker", "told"]])
+    yield as_csv([["arm", *listed, "value", "ticket", "worker", "told"]])
     with study.store.reading() as log:
         labels, items = study.labels, study.items
         for first in range(0, study.facts(log).tickets, PORTION):
             told = [t for t in log.read_tickets(study.id, first, first + PORTION) if t.reward is not None]
             keys = [[] if t.item is None else [items[t.item].key] for t in told]
-            yield _csv(
+            yield as_csv(
                 [labels[t.arm], *key, repr(t.reward), t.number, t.worker, t.told]
                 for t, key in zip(told, keys, strict=True)
             )
-
-
-def _csv(rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 async def export(request: Asked) -> StreamingResponse:

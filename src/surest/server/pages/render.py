@@ -32,20 +32,12 @@ def moment(at: float) -> str:
 
 
 def clipped(text: object, most: int = 100) -> str:
-    """Text of users in a row of a table: what is long is cut in the middle.
-
-    >>> len(clipped("a" * 500))
-    100
-    """
+    """Text of users in a row of a table: what is long is cut in the middle."""
     return shortened(visible(str(text)), most)
 
 
 def opening(text: object) -> str:
-    """The beginning of a text that may be long.
-
-    >>> opening("word " * 100)[-11:]
-    ' word word…'
-    """
+    """The beginning of a text that may be long."""
     said = visible(str(text))
     return said if len(said) <= 200 else f"{said[:199].rstrip()}…"
 
@@ -106,9 +98,8 @@ def response_to(request: Asked, error: Exception) -> Response:
     where = request.service.studies.store.shown  # which is nobody's business
     reason = reason_of(error).replace(where, "this service")
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        kind = (
-            type(error).__name__ if isinstance(error, SurestError) else "SurestError"
-        )  # for clients that raise it again
+        # Clients raise it again.
+        kind = type(error).__name__ if isinstance(error, SurestError) else "SurestError"
         return JSONResponse({"error": {"kind": kind, "message": reason}}, status, headers)
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
     query, back = request.url.query, ""

@@ -213,7 +213,7 @@ async def delete(request: Asked, form: FormData) -> Response:
             return to(f"{request.root}/", done="deleted")
         problem = UsageError("That is not the study's name. Nothing was deleted.")
     study, facts = await request.study.there()
-    return page(request, "delete.html", study, problem=problem, told=facts.told)
+    return page(request, "delete.html", study, problem=problem, told=facts.tickets - facts.open)
 
 
 # A person as the evaluator

@@ -21,7 +21,7 @@ from surest.server.pages.files import again
 from surest.server.pages.render import TEMPLATES, clipped
 from surest.server.studies import Served
 from surest.study.log import StoredTicket
-from surest.study.outcome import Progress, is_idle, last_failures_of, progress_of, times_told
+from surest.study.outcome import Progress, last_failures_of, progress_of
 from surest.study.study import Study
 from surest.text import at_most, percent, visible
 
@@ -75,7 +75,6 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         status = None if progress.finished and is_long else follower.catch_up(log).running.status
         out = log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
-        idle = is_idle(log, study.id, facts)
         failures = last_failures_of(log, study.id, study.labels) if progress.health else {}
     history = evidence_of(served, study, progress, status)
     result = replace(progress.result, history=history, health=progress.health)
@@ -98,7 +97,6 @@ def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
         "says": said.replace(f"Not decided ({result.reason}). ", ""),
         "summary": summary(report),
         "sure": level_of(result),
-        "idle": idle,
         "drawn": pictures_of(result, live=True) if has_begun(result) else None,
         **arm_lines(report),
         "table": None if result.listed is None else cell_table(study, result),
@@ -191,7 +189,6 @@ def line_of(study: Study) -> dict[str, Any]:
     """A study in the list of all."""
     with study.at_one_moment(check=False) as (log, follower, facts):
         progress = progress_of(study, log, follower.look(log), facts)
-        last = max(times_told(log, study.id, facts, 20), default=None)
     result, ended = progress.result, "decided" if progress.result.certified else "ended"
     return {
         "name": study.name,
@@ -202,7 +199,7 @@ def line_of(study: Study) -> dict[str, Any]:
         "leads": leaders(result, progress.in_play),
         "sure": level_of(result),
         "told": progress.told,
-        "last": last,
+        "last": progress.last,
         "arms": study.labels,
     }
 
