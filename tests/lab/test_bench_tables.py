@@ -4,9 +4,9 @@ import csv
 import io
 import math
 from dataclasses import replace
-from math import comb
 
 import pytest
+from _benchmarks import from_csv
 from _reading import reading, summary_rows  # of docs
 from syrupy.assertion import SnapshotAssertion
 
@@ -20,8 +20,6 @@ from surest.lab.bench.tables import (
     as_csv,
     as_markdown,
     cells,
-    chance,
-    from_csv,
     notes,
     number,
     row_of,
@@ -61,12 +59,6 @@ def test_an_undecided_run_is_neither_wrong_nor_dropped_and_the_mean_is_marked():
     assert (found.runs, found.wrong, found.undecided, found.mean) == (2, 0, 1, 200.0)
     assert cells(found, ["mean", "max"]) == ["≥ 200", "≥ 300"]
     assert any("undecided" in note for note in notes([found]))
-
-
-@pytest.mark.parametrize(("wrong", "runs", "delta"), [(0, 10, 0.1), (1, 10, 0.1), (4, 30, 0.05), (30, 30, 0.5)])
-def test_the_binomial_bound_is_the_binomial_sum(wrong, runs, delta):
-    exact = sum(comb(runs, k) * delta**k * (1 - delta) ** (runs - k) for k in range(wrong, runs + 1))
-    assert chance(wrong, runs, delta) == pytest.approx(exact)
 
 
 def test_more_wrong_answers_than_delta_allows_are_marked():

@@ -44,11 +44,7 @@ def root(function: Callable[[float], float], low: float, high: float, relative: 
 
 
 def minimum(function: Callable[[float], float], low: float, high: float, width: float = 1e-9) -> float:
-    """The least value between two points of a function that falls and then rises, by golden sections.
-
-    >>> minimum(lambda x: (x - 0.3) ** 2 + 1, 0, 1)
-    1.0
-    """
+    """The least value between two points of a function that falls and then rises, by golden sections."""
     a, b = low, high
     x, y = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
     fx, fy = function(x), function(y)

@@ -118,8 +118,7 @@ def paired_t_race(
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.where(spread > 0, apart.mean(axis=0) / spread * t**0.5, 0.0)
         p_values = np.array([2 * student_tail(t - 1, each) for each in statistic.tolist()])
-        stays: IntArray = play[p_values >= delta]
-        return stays
+        return play[p_values >= delta]
 
     return elimination(arms, items, rng, survivors)
 
@@ -159,9 +158,6 @@ def signed_rank(d: FloatArray) -> float:
     """The p-value of "the differences tend to be negative", zeros split between both signs, by the normal approximation.
 
     differs: Optuna asks SciPy, which is exact for at most 50 differences without ties or zeros.
-
-    >>> round(signed_rank(np.array([-1.0, -1, 0, 1, -1, -1])), 3)
-    0.091
     """
     _, place, ties = np.unique(np.abs(d), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # equal ones share the mean of their ranks
