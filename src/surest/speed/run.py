@@ -252,11 +252,7 @@ def _driven(
 
 
 def judged(run: Run, by: str) -> float:
-    """The time of a run that counts.
-
-    >>> judged(Run(0.5, 0.25, 0.125, 0), "wall"), judged(Run(0.5, 0.25, 0.125, 0), "cpu")
-    (0.5, 0.375)
-    """
+    """The time of a run that counts."""
     return run.seconds if by == "wall" else run.user + run.system
 
 
@@ -276,11 +272,7 @@ def named(job: Job) -> str:
 
 
 def labelled(commands: Sequence[Job] | Mapping[str, Job], names: Sequence[str] = ()) -> dict[str, Job]:
-    """Commands by name: the given names first, else the commands themselves, numbered if repeated.
-
-    >>> list(labelled(["ls", "ls", "ls -a"])), list(labelled(["ls", "ls -a"], ["plain"]))
-    (['ls', 'ls (2)', 'ls -a'], ['plain', 'ls -a'])
-    """
+    """Commands by name: the given names first, else the commands themselves, numbered if repeated."""
     if isinstance(commands, Mapping):
         return dict(commands)
     if isinstance(commands, str) or not isinstance(commands, Sequence):
