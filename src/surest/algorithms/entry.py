@@ -203,16 +203,6 @@ class Entry:
             the question is trusted to answer any. It yields requests, and returns an arm, a sequence of arms, or an `Answer`.
         name : str, optional
             What to call it; default the function's name.
-
-        Examples
-        --------
-        >>> from surest.core.protocol import Pull, Statistic
-        >>> def larger_mean(arms, delta, *, times=100):
-        ...     means = yield Pull(arms, times, Statistic.MEAN)
-        ...     return int(arms[means.argmax()])
-        >>> entry = Entry.of_function(larger_mean)
-        >>> entry.name, entry.standing, entry.goal, list(entry.options)
-        ('larger_mean', 'yours, unproven', 'best arm', ['times'])
         """
         called = name or str(getattr(function, "__name__", type(function).__name__))
         takes = _parameters(function, called)

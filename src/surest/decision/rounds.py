@@ -67,10 +67,8 @@ def _evidence(problem: Problem, total: int) -> Evidence:
     if problem.cheapest is not None:
         on = total if total and not population else None
         return Cheapest(np.array(asked.prices), on, problem.delta, asked.within, asked.slack)
-    epsilon, more = (
-        problem.epsilon / problem.scale.width,
-        {"spread": problem.unit_spread} if problem.unit_spread < 1 else {},
-    )
+    epsilon, spread = problem.epsilon / problem.scale.width, problem.unit_spread
+    more = {"spread": spread} if spread < 1 else {}
     found = evidence_on(asked, n, np.ones(total), problem.delta, epsilon, population, **more)
     assert not isinstance(found, EachArm)
     if isinstance(found, Top) and not isinstance(found.evidence, Sets):

@@ -119,11 +119,7 @@ def _document(path: Path, data: Mapping[str, Any]) -> list[LoggedRun]:
 
 
 def short(text: str) -> str:
-    """A name that fits in a line and is still unique.
-
-    >>> short("2 + 2?"), len(short("why? " * 100))
-    ('2 + 2?', 80)
-    """
+    """A name that fits in a line and is still unique."""
     line = " ".join(text.split())
     if len(line) <= LONGEST:
         return line

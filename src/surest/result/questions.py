@@ -40,11 +40,7 @@ def question(problem: Problem) -> str:
 
 
 def names(labels: Sequence[Any], noun: str = "arm") -> str:
-    """Arms in a sentence: their names, or how many they are.
-
-    >>> names(["a"]), names(["a", "b", "c"]), names(range(9))
-    ('arm a', 'arms a, b and c', '9 arms')
-    """
+    """Arms in a sentence: their names, or how many they are."""
     if len(labels) > NAMED:
         return f"{len(labels):,} {noun}s"
     return f"{noun}{'s' if len(labels) > 1 else ''} {listed_words(labels)}"

@@ -155,17 +155,6 @@ class EachArm:
     than the control's (1), or at most the control's and the margin (−1). With `gate` the bets are those of `lists.gate`, and so
     they are where the row of one arm is `known` beforehand, which is not evaluated then: that of the control or, of a gate, of
     the other arm. `more` are features of the items for predictions; `asked` is what else `Differences` takes.
-
-    >>> above = EachArm(2, np.ones(90), Question("above", bar=0.5), 0.05)
-    >>> while len(above.play):
-    ...     above.count(np.array([0.9, 0.2])[above.play])
-    >>> above.status().verdicts
-    (1, -1)
-    >>> against = EachArm(3, np.ones(90), Question("control", control=1, margin=0.1), 0.05)
-    >>> while len(against.play):
-    ...     against.count(np.array([0.9, 0.5, 0.2])[against.play])
-    >>> against.status().verdicts
-    (1, 0, -1)
     """
 
     def __init__(
