@@ -77,6 +77,7 @@ def test_csv_and_markdown_hold_every_row():
     lines = as_markdown(rows).splitlines()
     assert len(lines) == 4
     assert {line.count("|") for line in lines} == {16}
+    assert as_markdown([], ["instance", "mean"]) == "| instance | mean pulls |\n|---|---:|"
 
 
 def test_the_reading_of_a_table(snapshot: SnapshotAssertion) -> None:

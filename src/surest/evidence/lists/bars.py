@@ -126,12 +126,6 @@ class Differences:
         return np.where(np.isinf(first) & np.isinf(second), self._sums.nearer(), second > first).astype(np.int64)
 
 
-def by_any_error(evidence: FloatArray, delta: float) -> BoolArray:
-    """The claims (a row each) whose wealth has reached n/δ for n arms: any of them is wrong with probability at most δ."""
-    reached: BoolArray = evidence >= evidence.shape[1] / delta
-    return reached
-
-
 def by_share(evidence: FloatArray, delta: float) -> BoolArray:
     """The claims (a row each) made so that of each kind the expected share of wrong ones is at most δ: e-BH, row by row.
 
@@ -211,7 +205,8 @@ class EachArm:
         self.claims.count(arms, values if self.control is None else values[is_control] - values[~is_control])
         evidence, side = self.claims.evidence(), np.where(self.made < 0, self.claims.nearer(), self.made)
         evidence[1 - side, np.arange(len(side))] = 0.0  # an arm speaks for one claim: to count less is safe
-        ready = (by_any_error if self.error == "fwer" else by_share)(evidence, self.delta)
+        enough = evidence.shape[1] / self.delta  # of a claim, so that any is wrong with probability at most δ
+        ready = evidence >= enough if self.error == "fwer" else by_share(evidence, self.delta)
         for claim in (0, 1):
             fresh = arms[ready[claim, arms]]
             self.made[fresh] = claim

@@ -158,6 +158,9 @@ def signed_rank(d: FloatArray) -> float:
     """The p-value of "the differences tend to be negative", zeros split between both signs, by the normal approximation.
 
     differs: Optuna asks SciPy, which is exact for at most 50 differences without ties or zeros.
+
+    >>> round(signed_rank(np.array([-1.0, -1, 0, 1, -1, -1])), 3)
+    0.091
     """
     _, place, ties = np.unique(np.abs(d), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # equal ones share the mean of their ranks
