@@ -36,7 +36,9 @@ def decision_by_rounds(result: Result) -> Chain:
     """The lines of a decision on a list of items, or on the cheapest arm."""
     problem, listed = result.problem, result.listed
     if listed is not None and listed.missing is not None and result.certified and "missing" in result.reason:
-        raise UsageError("this verdict rests on scores of a table beyond the order drawn, which no decision file has")
+        raise UsageError(
+            "this verdict rests on scores beyond the first gap in the order of the items, where a decision file ends"
+        )
     if listed is not None and result.reason.startswith(KNOWN):  # by what is certain alone
         problem = msgspec.structs.replace(problem, delta=CERTAIN, epsilon=0.0, slack=0.0, spread=None)
     for name, what in NOT_KNOWN.items() if listed is not None else ():

@@ -1,6 +1,7 @@
 """Is a new version of a command slower than the old one? ``surest gate --speed OLD NEW``. The theorem: docs/fastest.md."""
 
 import math
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,8 @@ from surest.core.protocol import FloatArray, checked_delta
 from surest.errors import UsageError
 from surest.speed.evidence import PILOT, Comparisons
 from surest.speed.result import factor
-from surest.speed.run import Job, Laboratory, judged, laboratory, named
-from surest.speed.timing import Run
+from surest.speed.run import Job, Laboratory, judged, named
+from surest.speed.timing import Run, Stopwatch
 from surest.text import percent, visible
 
 OLD, NEW, AGAIN = 0, 1, 2
@@ -82,7 +83,8 @@ def speed_gate(
     rng = np.random.default_rng(seed)
     rows: list[FloatArray] = []
     pairs = control = None
-    with laboratory({"old": old, "new": new}, shell, False) as lab:
+    with closing(Stopwatch()) as stopwatch:
+        lab = Laboratory({"old": old, "new": new}, stopwatch, shell)
         lab.calibrate()
         slack = margin * judged(lab.start, by)
         while len(rows) < blocks and (pairs is None or verdict_of(pairs) == "undecided"):

@@ -115,7 +115,8 @@ def fastest(
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     rng = np.random.default_rng(seed)
     began = time.perf_counter()
-    with laboratory(given, shell, ignore_failure, clock) as lab:
+    with contextlib.closing(Stopwatch(clock)) as stopwatch:
+        lab = Laboratory(given, stopwatch, shell, ignore_failure)
         befores, prepares, afters = (
             lab.helpers(jobs, what) for jobs, what in ((setup, "setup"), (prepare, "prepare"), (cleanup, "cleanup"))
         )
@@ -156,7 +157,7 @@ class Laboratory:
     jobs: Mapping[str, Job]
     stopwatch: Stopwatch
     asked_shell: str | None
-    ignore_failure: bool
+    ignore_failure: bool = False
     shell: str | None = None
     start: Run = NOTHING  # what the start of the shell takes
 
@@ -195,18 +196,6 @@ class Laboratory:
     def _help(self, line: str, what: str) -> None:
         shell = self.shell if self.asked_shell is not None else chosen_shell(None, [line])
         self.stopwatch.run(f"{what}: {line}", words_of(line, shell))
-
-
-@contextmanager
-def laboratory(
-    jobs: Mapping[str, Job], shell: str | None, ignore_failure: bool, clock: Callable[[], float] = time.perf_counter
-) -> Iterator[Laboratory]:
-    """A laboratory, closed at the end."""
-    stopwatch = Stopwatch(clock)
-    try:
-        yield Laboratory(jobs, stopwatch, shell, ignore_failure)
-    finally:
-        stopwatch.close()
 
 
 @contextmanager
