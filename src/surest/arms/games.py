@@ -37,7 +37,11 @@ class Games:
 
 
 def score_of(given: Any, first: Any, second: Any) -> Any:
-    """The first's score: a number as it is, else from the label of the winner or a word for a tie."""
+    """The first's score: a number as it is, else from the label of the winner or a word for a tie.
+
+    >>> score_of("b", "a", "b"), score_of("Tie", "a", "b"), score_of(1, "a", "b")
+    (0.0, 0.5, 1)
+    """
     if not isinstance(given, str):
         return given
     told = given.strip()

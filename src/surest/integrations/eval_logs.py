@@ -119,7 +119,11 @@ def _document(path: Path, data: Mapping[str, Any]) -> list[LoggedRun]:
 
 
 def short(text: str) -> str:
-    """A name that fits in a line and is still unique."""
+    """A name that fits in a line and is still unique.
+
+    >>> short("2 + 2?"), len(short("why? " * 100))
+    ('2 + 2?', 80)
+    """
     line = " ".join(text.split())
     if len(line) <= LONGEST:
         return line

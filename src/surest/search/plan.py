@@ -428,7 +428,11 @@ def _fixed_sample(drawn: FiniteArms | Table, problem: Problem, power: float) -> 
 
 
 def _per_second(rate: float | str | None, each: float | None, workers: int) -> float | None:
-    """Evaluations per second."""
+    """Evaluations per second.
+
+    >>> _per_second("1200/day", None, 1) * 86400, _per_second(None, 2.0, 8)
+    (1200.0, 4.0)
+    """
     if (rate is not None and each is not None) or (each is None and workers != 1):
         raise UsageError("give a rate, or how long an evaluation takes (each) and on how many workers")
     if rate is None:

@@ -48,7 +48,11 @@ def _round(left: IntArray, r: int, delta: float, constants: Constants) -> Proced
 
 
 def ceil_log2(x: float) -> int:
-    """⌈log2 x⌉, exactly."""
+    """⌈log2 x⌉, exactly.
+
+    >>> [ceil_log2(x) for x in (1.0, 1.5, 2.0, 2.0000000000000004, 8.0)]
+    [0, 1, 1, 2, 3]
+    """
     mantissa, exponent = np.frexp(x)  # x = mantissa·2^exponent, mantissa in [½, 1)
     return int(exponent) - int(mantissa == 0.5)
 
