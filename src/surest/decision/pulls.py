@@ -310,7 +310,13 @@ def _bounded(x: float, step: float, epsilon: float, evidence: Evidence) -> Witne
 
 
 def in_own_units(scale: Scale, values: FloatArray) -> list[float]:
-    """Rewards in the user's units: the shortest numbers that are scaled to these values."""
+    """Rewards in the user's units: the shortest numbers that are scaled to these values.
+
+    >>> import numpy as np
+    >>> scale = Scale(0, 60, minimise=True)
+    >>> in_own_units(scale, np.array([scale.to_unit(17.3), 0.75]))
+    [17.3, 15.0]
+    """
     if (scale.worst, scale.best) == (0.0, 1.0):
         found: list[float] = values.tolist()
         return found

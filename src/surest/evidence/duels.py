@@ -51,7 +51,7 @@ class Tournament:
         self.named = np.zeros((runs, n), bool)  # the nominees, none at first
         self.nominations, self.share = np.zeros(runs), np.full(runs, np.nan)
         self.first = np.zeros((runs, 2))  # duels, and the first side's score
-        self._rows, self._other = np.arange(runs), ~np.eye(n, dtype=bool)
+        self._other = ~np.eye(n, dtype=bool)
         self.refresh()
 
     def count(self, first: IntArray, second: IntArray, score: FloatArray, run: IntArray | int = 0) -> None:

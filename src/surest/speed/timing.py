@@ -34,14 +34,14 @@ class Run(NamedTuple):
 NOTHING = Run(0.0, 0.0, 0.0, 0)
 
 
-def words_in(line: str, label: str = "") -> list[str]:
+def words_in(line: str) -> list[str]:
     """The words of a command line; raises if there are none."""
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise SourceError(f"command {label or line!r}: {error}") from None
+        raise SourceError(f"command {line!r}: {error}") from None
     if not words or "\0" in line:
-        raise SourceError(f"command {label or line!r} is empty; write a command line such as 'sort data.txt'")
+        raise SourceError(f"command {line!r} is empty; write a command line such as 'sort data.txt'")
     return words
 
 

@@ -94,10 +94,10 @@ def pulls_against_n(rows: Sequence[Row], algorithms: Sequence[str] | None = None
     return figure
 
 
-def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = None) -> Figure:
+def performance_profile(rows: Sequence[Row]) -> Figure:
     """For each algorithm, the share of instances on which it needs at most τ times the fewest mean pulls."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    shown = styles(rows, algorithms)
+    shown = styles(rows)
     chosen = {style.name for style in shown}
     mean = {(r.instance, r.algorithm): r.mean if not r.undecided else math.inf for r in rows}
     least = {i: min(mean.get((i, a), math.inf) for a in chosen) for i in names}
@@ -121,10 +121,10 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
     return figure
 
 
-def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
+def stopping_times(done: Done) -> Figure:
     """Every run's pulls on one instance: a dot per run, with median, mean and 95 % quantile."""
     case, rows = next(iter(done)), rows_of(done)
-    shown = sorted(styles(rows, algorithms, most=16), key=lambda style: -style.mean)
+    shown = sorted(styles(rows, most=16), key=lambda style: -style.mean)
     height = 0.9 + 0.34 * len(shown)
     figure, axes = _canvas(height, _title_of(case), left=0.3, bottom=0.72 / height, top=1 - 0.38 / height)
     jitter = np.random.default_rng(0)
