@@ -20,7 +20,11 @@ ALARM = 1e-6
 
 
 def shuffled(rewards: Sequence[FloatArray], seed: int) -> list[FloatArray]:
-    """Each arm's rewards in a random order of their own."""
+    """Each arm's rewards in a random order of their own.
+
+    >>> [part.tolist() for part in shuffled([np.arange(5.0), np.arange(5.0)], 1)]
+    [[4.0, 0.0, 1.0, 2.0, 3.0], [1.0, 4.0, 0.0, 3.0, 2.0]]
+    """
     return [np.random.default_rng([seed % 2**64, arm]).permutation(part) for arm, part in enumerate(rewards)]
 
 
