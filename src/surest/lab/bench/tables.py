@@ -67,14 +67,10 @@ def row_of(case: Case, replications: Sequence[Replication]) -> Row:
     seconds = sum(r.seconds for r in replications)
     bound = case.instance.characteristic.lower_bound(case.delta) if case.epsilon == 0 else math.nan
     return Row(
+        **{name: getattr(case, name) for name in ("algorithm", "delta", "epsilon", "budget")},
+        **{name: getattr(entry, name) for name in ("goal", "standing", "control", "heuristic_of")},
         instance=case.instance.name,
         n=len(case.instance.arms),
-        algorithm=case.algorithm,
-        goal=entry.goal,
-        standing=entry.standing,
-        delta=case.delta,
-        epsilon=case.epsilon,
-        budget=case.budget,
         runs=runs,
         wrong=wrong,
         wrong_answers=_named(case, [r.arm for r in replications if r.decided and not r.right]),
@@ -89,8 +85,6 @@ def row_of(case: Case, replications: Sequence[Replication]) -> Row:
         ratio=float(pulls.mean() / bound) if bound > 0 else math.nan,
         microseconds=1e6 * seconds / max(pulls.sum(), 1.0),
         seconds=seconds,
-        control=entry.control,
-        heuristic_of=entry.heuristic_of,
     )
 
 
