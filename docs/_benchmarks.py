@@ -1,11 +1,17 @@
 """Pages of the site with every row of the benchmarks, from the files that `make benchmarks` writes to docs/data/benchmarks."""
 
+import csv
+import io
+import math
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from _reading import SUMMARY, reading, summary_rows
 
+from surest.algorithms import lookup
 from surest.lab.bench.suites import SUITES
-from surest.lab.bench.tables import Row, as_markdown, from_csv, notes
+from surest.lab.bench.tables import Row, as_markdown, notes
 
 DATA = Path(__file__).parent / "data" / "benchmarks"
 SHOWN = ("algorithm", "standing", "runs", "wrong", "undecided", "mean", "median", "q95", "max", "ratio", "microseconds")
@@ -51,3 +57,20 @@ def _details(rows: list[Row], instance: str, delta: float) -> str:
     here = sorted((row for row in rows if (row.instance, row.delta) == (instance, delta)), key=lambda row: row.mean)
     head = f"## {instance}, δ = {delta:g}\n\n{here[0].n} arms, lower bound {here[0].lower_bound:,.0f}."
     return f"{head}\n\n{as_markdown(here, SHOWN)}"
+
+
+def from_csv(text: str) -> list[Row]:
+    """The rows that `as_csv` wrote."""
+    kinds = {field.name: str(field.type) for field in fields(Row)}
+    rows = []
+    for read in csv.DictReader(io.StringIO(text)):
+        entry = lookup(read["algorithm"])
+        values = {key: _value(kinds[key], value) for key, value in read.items()}
+        rows.append(Row(**values, control=entry.control, heuristic_of=entry.heuristic_of))
+    return rows
+
+
+def _value(kind: str, text: str) -> Any:
+    if "int" in kind:
+        return int(text) if text else None
+    return (float(text) if text else math.nan) if "float" in kind else text

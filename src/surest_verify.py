@@ -90,7 +90,7 @@ def parse(raw: bytes) -> Line:
     """A line as a JSON object; repeated keys, NaN and numbers that are too large are refused."""
 
     def unique(pairs: list[tuple[str, Any]]) -> Line:
-        require(len(dict(pairs)) == len(pairs), "a key comes twice")
+        require(len(dict(pairs)) == len(pairs), "a key appears twice")
         return dict(pairs)
 
     def real(text: str) -> float:
@@ -103,7 +103,7 @@ def parse(raw: bytes) -> Line:
     except (ValueError, RecursionError) as error:
         raise Invalid(f"not JSON: {error}"[:120]) from None
     require(isinstance(line, dict), "not a JSON object")
-    require(raw[:1] == b"{" and raw[-2:] == b"}\n", "something stands beside the JSON object")
+    require(raw[:1] == b"{" and raw[-2:] == b"}\n", "there is something beside the JSON object")
     return dict(line)
 
 
@@ -287,7 +287,7 @@ class Pulls:
         """Add arms, with their share of δ, and the share of paired bets against them in the prior."""
         self.labels += labels
         Work.spend(len(self.labels))
-        require(labels != [] and len(set(self.labels)) == len(self.labels), "a label comes twice, or there is none")
+        require(labels != [] and len(set(self.labels)) == len(self.labels), "a label is repeated, or there is none")
         self.seen += [[] for _ in labels]
         self.parts += [part] * len(labels)
         self.rest += [1 - paired] * len(labels)
@@ -296,21 +296,21 @@ class Pulls:
     def different(self, arms: list[int], many: int | None = None) -> list[int]:
         """The arms, if they are distinct and known."""
         fits = len(set(arms)) == len(arms) and max(arms, default=0) < len(self.labels) and many in (None, len(arms))
-        require(fits, f"{arms!r:.60} are not different arms, as many as asked for")
+        require(fits, f"{arms!r:.60} are not distinct arms, as many as needed")
         return arms
 
     def take(self, at: int, kind: str, line: Line) -> None:
         """Process a line between the first and the conclusion."""
-        require(not self.placed or kind == "rewards", "stakes come right before the rewards that they are on")
+        require(not self.placed or kind == "rewards", "stakes must stand right before the rewards that they are on")
         if kind == "stakes":
             same = len({len(self.different(line["arms"])), *map(len, line.values())}) == 1
             fits = same and all(map(operator.ne, line["arms"], line["on"]))
-            require(fits, "stakes on other lists, or on an arm itself")
+            require(fits, "the stakes differ in number from their arms, or an arm is paired with itself")
             self.placed = line
         elif kind == "rewards":
             arms, values, (low, high) = self.different(line["arms"]), line["values"], self.header["bounds"]
             times = line["times"] or [array("q", [1]) * len(some) for some in values]
-            require(len(arms) == len(values) and [*map(len, values)] == [*map(len, times)], "lists of other lengths")
+            require(len(arms) == len(values) and [*map(len, values)] == [*map(len, times)], "lists differ in length")
             require(all(low <= value <= high for some in values for value in some), "a reward is outside of the bounds")
             for arm, some, often in zip(arms, values, times, strict=True):
                 self.seen[arm].append((at, array("d", some), array("q", often)))
@@ -318,14 +318,14 @@ class Pulls:
                 self.settle(at, arms)
         elif kind == "bets":
             complete = at == 2 and len(line["weights"]) == len(line["grid"]) ** 2 > 0
-            require(complete, "bets are not the second line, or lack weights")
+            require(complete, "bets are not in the second line, or lack weights")
             total = sum(map(Fraction, [line["idle"], *line["weights"]]))
             require(total <= 1, "the weights of the bets sum to more than 1")
             self.bets = line
         elif kind == "nomination":
             require(self.bets != {} and line["slot"] == len(self.slots) + 1, "the slot is not the next, or has no bets")
             lengths = [len(line["on"]), len(line["against"]), *map(len, line["on"] + line["against"])]
-            require(lengths == [self.top] * 2 + [len(self.labels)] * 2 * self.top, "lists of other lengths")
+            require(lengths == [self.top] * 2 + [len(self.labels)] * 2 * self.top, "lists differ in length")
             require(self.different(line["arms"], self.top) == sorted(line["arms"]), "the arms are not in order")
             self.slots.append((at, line))
             self.carried.append(self.move(at, line) if "moved" in line else {})
@@ -339,7 +339,7 @@ class Pulls:
         """Settle the paired bets on the rewards of a line."""
         in_order = dict[int, list[float]]()
         for arm in {*self.placed["arms"], *self.placed["on"]}:
-            require(arm in arms, "stakes on other arms than the rewards are of")
+            require(arm in arms, "there are stakes on arms that have no rewards here")
             _, rewards, times = self.seen[arm][-1]
             require(len(rewards) > 0, "stakes on an arm without rewards")
             Work.spend(20 * len(arms) * sum(times))
@@ -379,7 +379,7 @@ class Pulls:
     def move(self, at: int, nomination: Line) -> dict[int, float]:
         """Move a part of each account except the nominee's to the slot of a nomination; the logarithms of what was moved."""
         found, parts = dict[int, float](), nomination["moved"]
-        require(len(parts) == len(self.labels) and parts[nomination["arms"][0]] == 0, "lists of other lengths")
+        require(len(parts) == len(self.labels) and parts[nomination["arms"][0]] == 0, "lists differ in length")
         for arm, part in enumerate(parts):
             _, account, rounded = self.accounts[arm][-1]
             if part > 0 and account > -math.inf:
@@ -469,7 +469,7 @@ class Pulls:
         """Check what the file concludes; what was checked, in words."""
         claim, header, n = line["claim"], self.header, len(self.labels)
         arms, left = self.different(claim["arms"], self.top), self.different(claim["contenders"])
-        require(len(line["counted"]) == len(line["means"]) == n, "lists of other lengths")
+        require(len(line["counted"]) == len(line["means"]) == n, "lists differ in length")
         for arm, (count, mean) in enumerate(zip(line["counted"], line["means"], strict=True)):
             seen = self.counts(arm, 0, 2**53)
             true = math.fsum(value * times for value, times in seen.items()) / max(seen.total(), 1)
@@ -658,7 +658,7 @@ class Items:
         self.header, self.labels, self.total, self.t = header, header["labels"], len(header["items"]), 0
         self.n = len(self.labels)
         apart = len(set(self.labels)) == self.n > 0 and len(set(header["items"])) == self.total > 0
-        require(apart, "a label or an item comes twice, or there is none")
+        require(apart, "a label or an item is repeated, or there is none")
         require(header["target"] in ("items", "population"), "the target is neither items nor population")
         self.finite, self.order, self.play = header["target"] == "items", self.ordered(), list(range(self.n))
         self.low, self.high = header["bounds"]
@@ -1089,7 +1089,7 @@ class Gate(Two):
             return super().take(at, kind, line)
         row, item = self.row(line), line["item"]
         self.later = self.later or set(self.order[self.t :])
-        require(item in self.later and item not in self.known, f"item {item} is not on the list, or comes twice")
+        require(item in self.later and item not in self.known, f"item {item} is not on the list, or appears twice")
         self.known[item] = units(row[1]) - units(row[0])
 
     def asked(self, verdict: str, low: float, high: float) -> Asked | None:
@@ -1158,7 +1158,7 @@ class Duels:
 
     def __init__(self, header: Line) -> None:
         self.header, self.labels, n = header, header["labels"], len(header["labels"])
-        require(len({*self.labels}) == n > header["top"] > 0, "a label comes twice, or there are too few arms")
+        require(len({*self.labels}) == n > header["top"] > 0, "a label is repeated, or there are too few arms")
         fits = 0 <= header["epsilon"] < 0.5 and header["bounds"] == [0, 1]
         require(fits, "scores of duels lie in [0, 1], and ε below 1/2")
         self.n, self.m, self.epsilon = n, header["top"], header["epsilon"]
@@ -1178,10 +1178,10 @@ class Duels:
         if kind == "bets":
             require(not self.placed, "bets were placed already")
             fits = len(line["first"]) == len(line["second"]) == len(line["bets"]) > 0
-            require(fits, "there are not so many bets as duels")
+            require(fits, "the duels and their bets differ in number")
             for a, b, bets in zip(line["first"], line["second"], line["bets"], strict=True):
                 fits = a < self.n and b < self.n and a != b and len(bets) == 4
-                require(fits, "this is not a duel of two arms with its bets")
+                require(fits, "a duel is between two arms, and has four bets")
                 most = 0.9 / (0.5 + self.epsilon) + 1e-12
                 require(max(bets[2:]) <= most, "a bet against an arm may lose more than there is")
                 self.placed.append((a, b, bets))
@@ -1189,8 +1189,11 @@ class Duels:
             self._score(line)
         else:
             arms = line["arms"]
-            require(sorted(set(arms)) == arms and len(arms) == self.m, "not so many arms are asked for")
-            require(arms[-1] < self.n and not self.placed, "a nomination of arms that are not there, or after bets")
+            require(
+                sorted(set(arms)) == arms and len(arms) == self.m,
+                f"the nomination is not of {self.m} arms, in order",
+            )
+            require(arms[-1] < self.n and not self.placed, "unknown arms are nominated, or bets lack their scores")
             self.nominations += 1
             k = self.nominations
             self.named, self.share = arms, 0.5 if k == 1 else 0.5 / (k * (k - 1))
@@ -1199,8 +1202,8 @@ class Duels:
 
     def _score(self, line: Line) -> None:
         numbers = [a * (self.n - 1) + b - (b > a) for a, b, _ in self.placed]
-        require(bool(numbers) and line["arms"] == numbers, "the scores are not of the duels on which bets were placed")
-        require(len(line["values"]) == len(numbers) and not line["times"], "there are not scores of each pair")
+        require(bool(numbers) and line["arms"] == numbers, "the scores are not those of the duels with bets")
+        require(len(line["values"]) == len(numbers) and not line["times"], "a pair lacks its list of scores")
         Work.spend(50 * sum(map(len, line["values"])) + 20 * self.n**2)
         for (a, b, bets), scores in zip(self.placed, line["values"], strict=True):
             require(bool(scores), "a pair without a score")
@@ -1225,7 +1228,7 @@ class Duels:
     def conclude(self, line: Line) -> list[str]:
         """Check what is claimed; what was checked, in words."""
         claim, n = line["claim"], self.n
-        require(not self.placed, "bets without scores")
+        require(not self.placed, "the last bets have no scores")
         require(line["games"] == self.games, "other numbers of duels were counted")
         left = [a for a in range(n) if a not in self.out]
         groups, arms = claim["groups"], claim["arms"]
@@ -1233,19 +1236,19 @@ class Duels:
         for place, group in enumerate(groups):
             rest = [b for later in groups[place + 1 :] for b in later]
             told = all(self.beat(a, b) for a in group for b in rest)
-            require(told, "an arm is not told to beat one of a later group")
+            require(told, "an arm is not certified to beat one of a later group")
         if claim["none"]:
             cycle = all(self.beat(a, b) or self.beat(b, a) for a in range(n) for b in range(a)) and len(groups[0]) > 1
             nobody = claim["certified"] and not arms and not claim["contenders"]
-            require(nobody, "nobody is claimed, and somebody named")
+            require(nobody, "no winner is claimed, and yet arms are named")
             none = len(left) < self.m or (cycle and self.m == 1 and not self.epsilon)
             require(none, "some arms may still beat all others")
             return [f"{int(sum(map(sum, self.games)) / 2)} duels; every arm is out, or told to be beaten"]
         known = claim["contenders"] == left or (claim["certified"] and claim["contenders"] == arms)
-        require(known, "others are in play")
+        require(known, "the contenders are not those that are left")
         others = [b for b in range(n) if b not in arms]
         fits = len(arms) == self.m and arms == sorted(set(arms)) and arms[-1] < n
-        require(fits, "not so many arms are named as were asked for")
+        require(fits, "the number of named arms is not the one that was asked for")
         needed = self.name_at - NEAR - math.log(self.share) if self.share else math.inf
         shown = self.named == arms and all(self.since[a][b] >= needed for a in arms for b in others)
         ranked = all(self.beat(a, b) for a in arms for b in others)
@@ -1265,13 +1268,11 @@ PRICED = {"prices": [(float, 0, 1e15)], "within": (float, 0, 1e15), "slack": (fl
 KNOWN_BEFORE = {"predicted": bool, "equivalent": bool, "level": PART, "baseline": [REAL], "features": [[REAL]]}
 SCORES = {"item": COUNT, "arms": [COUNT], "values": [REAL]}
 CONCLUDED = {"words": str, "counted": [COUNT], "decided": [[REAL]]}
-WITHOUT, VERDICT = (
-    {name: CLAIM[name] for name in CLAIM if name != "within"},
-    {"verdict": str, "delta": PART, "events": dict},
-)
+ONE_ARM: Line = {name: kind for name, kind in CLAIM.items() if name != "within"}
+VERDICT: Line = {"verdict": str, "delta": PART, "events": dict}
 RACE, CHEAPEST, TWO = (
     {"scores": SCORES, "conclusion": CONCLUDED | {"claim": claim | {"exact": bool}}}
-    for claim in (CLAIM, WITHOUT, VERDICT)
+    for claim in (CLAIM, ONE_ARM, VERDICT)
 )
 GATE, ROUNDS = TWO | {"known": SCORES}, CHEAPEST | {"scores": {"arms": [COUNT], "values": [REAL]}}
 CHECKERS: dict[tuple[str, int], tuple[Any, Line, Line]] = {

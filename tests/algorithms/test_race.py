@@ -295,7 +295,7 @@ def test_a_bench_reads_tables_and_gives_rows(tmp_path: Any) -> None:
     assert [row.share == 1 for row in rows] == [False, True, False, False]
     assert all(row.wrong == 0 and row.arms == 3 and row.items == 50 for row in rows)
     assert as_markdown(rows).count("\n") == 5
-    with pytest.raises(UsageError, match="no method"):
+    with pytest.raises(UsageError, match=r"no method 'races'.* there are race, everything, averaged-opponents, cov"):
         list(bench_items(tmp_path, 3, algorithms=["races"]))
     (tmp_path / "small.csv").write_text("arm,item,value\n" + "\n".join(lines[1:]))
     with pytest.raises(UsageError, match="each of its 3 × 50 cells"):

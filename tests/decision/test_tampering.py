@@ -272,7 +272,7 @@ def test_fields_that_come_twice_are_missing_or_unknown_are_refused(kind: str) ->
         text = json.dumps({name: lines[where][name]}, ensure_ascii=False, separators=(",", ":"))[1:-1].encode()
         raw = raw_of("growing")
         raw[where] = raw[where].replace(text, text + b"," + text, 1)
-        assert refusal(linked(raw)) == f"line {where + 1}: a key comes twice"
+        assert refusal(linked(raw)) == f"line {where + 1}: a key appears twice"
     lines[where]["more"] = 1
     assert refusal(lines).startswith(f"line {where + 1}: ")
 

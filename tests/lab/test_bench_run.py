@@ -14,7 +14,8 @@ from surest.lab.bench import run as bench_run
 from surest.lab.bench.record import benchmark, name_of
 from surest.lab.bench.run import PATIENCE, Case, cases, replicate, replications, seed_of, usual_runs
 from surest.lab.bench.suites import Instance, instances_of
-from surest.lab.bench.tables import chance, rows_of
+from surest.lab.bench.tables import rows_of
+from surest.numerics import at_least
 from surest.search.simulate import simulate
 
 EASY = Instance("easy", bernoulli([0.2, 0.8, 0.3]))
@@ -155,7 +156,7 @@ def test_the_whole_quick_suite():
     rows = rows_of(benchmark(wanted, lambda case: usual_runs(case, 1), seed=7, workers=2))
     proven = [row for row in rows if row.standing == "proven" and row.goal != "fixed budget"]
     assert all(row.max <= row.budget and row.undecided == 0 for row in rows if row.goal == "fixed budget")
-    assert chance(sum(row.wrong for row in proven), sum(row.runs for row in proven), 0.05) > 0.001
+    assert at_least(sum(row.wrong for row in proven), sum(row.runs for row in proven), 0.05) > 0.001
     for row in proven:
         assert row.undecided == 0, row
         assert row.mean > 0.2 * row.lower_bound, row  # of one run: far below it something is wrong

@@ -33,8 +33,12 @@ def test_instances_have_the_laws_that_are_named():
     assert [(mean[0], len(mean)) for mean in means] == [(0.5, 10)] * 3
     assert all(((mean[1:] >= 0.2) & (mean[1:] <= 0.4)).all() for mean in means)
     assert means[0][1:3].round(6).tolist() == [0.302364, 0.390093], "drawn once and for all"
+    power, above, narrow = (instances_of(name)[0].arms for name in ("power-law:10", "one-above:10", "narrow:3"))
+    assert power.means == pytest.approx([1 - (i / 10) ** 0.6 for i in range(1, 11)])
+    assert (above.means.tolist(), above.labels) == ([0.5] + [0.3] * 9, tuple(map(str, range(1, 11))))
+    assert [narrow.means, narrow.variances] == [pytest.approx([0.5, 0.4, 0.3]), pytest.approx([0.01] * 3)]
     (ratings,) = instances_of("ratings:10")
-    assert np.diff(ratings.arms.means) == pytest.approx([-0.02] * 9)
+    assert ratings.arms.means == pytest.approx(0.75 - 0.02 * np.arange(10))
     assert (ratings.arms.variances < 0.08).all()
     assert all(np.median(instance.arms.variances) < 0.06 for instance in instances_of("low-variance"))
 

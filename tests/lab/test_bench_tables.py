@@ -4,9 +4,9 @@ import csv
 import io
 import math
 from dataclasses import replace
-from math import comb
 
 import pytest
+from _benchmarks import from_csv
 from _reading import reading, summary_rows  # of docs
 from syrupy.assertion import SnapshotAssertion
 
@@ -20,8 +20,6 @@ from surest.lab.bench.tables import (
     as_csv,
     as_markdown,
     cells,
-    chance,
-    from_csv,
     notes,
     number,
     row_of,
@@ -63,12 +61,6 @@ def test_an_undecided_run_is_neither_wrong_nor_dropped_and_the_mean_is_marked():
     assert any("undecided" in note for note in notes([found]))
 
 
-@pytest.mark.parametrize(("wrong", "runs", "delta"), [(0, 10, 0.1), (1, 10, 0.1), (4, 30, 0.05), (30, 30, 0.5)])
-def test_the_binomial_bound_is_the_binomial_sum(wrong, runs, delta):
-    exact = sum(comb(runs, k) * delta**k * (1 - delta) ** (runs - k) for k in range(wrong, runs + 1))
-    assert chance(wrong, runs, delta) == pytest.approx(exact)
-
-
 def test_more_wrong_answers_than_delta_allows_are_marked():
     bad = row("peeking-z-test", [50] * 40, arms=[1] * 20)
     assert too_often_wrong(bad)
@@ -85,6 +77,7 @@ def test_csv_and_markdown_hold_every_row():
     lines = as_markdown(rows).splitlines()
     assert len(lines) == 4
     assert {line.count("|") for line in lines} == {16}
+    assert as_markdown([], ["instance", "mean"]) == "| instance | mean pulls |\n|---|---:|"
 
 
 def test_the_reading_of_a_table(snapshot: SnapshotAssertion) -> None:

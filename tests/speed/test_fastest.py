@@ -19,11 +19,22 @@ import surest
 from calling import Run
 from pages import transcript
 from surest.errors import EvaluationError, Stop, UsageError
-from surest.speed.evidence import EARLY, PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
+from surest.speed.evidence import (
+    EARLY,
+    PILOT,
+    Comparisons,
+    clip_range,
+    fewest_blocks,
+    median_interval,
+    nominee_weights,
+    pair_ranges,
+    ratios,
+)
 from surest.speed.procedure import Block
 from surest.speed.result import Timings, comparisons, table, verdict
+from surest.speed.run import judged
 from surest.speed.timing import Run as Timed
-from surest.speed.timing import Stopwatch
+from surest.speed.timing import Stopwatch, chosen_shell, needs_shell
 from surest.text import plain_data
 from waiting import until
 
@@ -212,6 +223,18 @@ def test_outliers_are_clipped_and_said() -> None:
 def test_a_median_has_no_bounds_at_first() -> None:
     assert median_interval(np.array([2.0, 1.0, 3.0]), 0.05) == (0.0, 2.0, math.inf)
     assert math.isnan(median_interval(np.array([]), 0.05)[1])
+    assert [fewest_blocks(n, 0.05) for n in (2, 3)] == [7, 9]
+    assert ratios(np.array([3.0, 1.0, 0.0]), np.array([2.0, 0.0, 0.0])).tolist() == [1.5, math.inf, 1.0]
+
+
+def test_the_time_of_a_run_is_that_on_the_clock_or_all_of_the_processor() -> None:
+    assert [judged(Timed(0.5, 0.25, 0.125, 0), by) for by in ("wall", "cpu")] == [0.5, 0.375]
+
+
+def test_a_shell_runs_what_a_program_would_take_for_an_argument() -> None:
+    lines = ["gzip -1 -c file", "cat file | wc", "A=1 env", "exit 3"]
+    assert [needs_shell(line) for line in lines] == [False, True, True, True]
+    assert [chosen_shell(shell, ["ls", "ls | wc"]) for shell in (None, "none")] == ["sh", None]
 
 
 def test_a_command_that_fails_is_an_error_with_its_output(run: Run) -> None:

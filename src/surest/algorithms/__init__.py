@@ -130,10 +130,6 @@ def start(
     """Start an algorithm on n arms, after checking that what is asked of it makes sense.
 
     `seed` makes its own randomness repeatable, `options` are its own, and all else is as in `Task`, rewards on [0, 1].
-
-    >>> procedure = start("naive-best-arm", 3, 0.1)
-    >>> next(procedure).arms
-    array([0, 1, 2])
     """
     entry = lookup(algorithm)
     if options and entry.options is not None:

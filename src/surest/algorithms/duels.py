@@ -158,6 +158,8 @@ def _status(book: Tournament, rank: bool, sided: bool) -> Status:
     order = sorted(range(book.n), key=lambda player: (where[player], -wins[player]))
     played, score = book.first[0].tolist()
     low, high = side_interval(played, score, book.delta)
+    with np.errstate(invalid="ignore"):  # nobody has played at first
+        means = book.score[0].sum(axis=1) / book.games[0].sum(axis=1)
     kept = Duels(
         games=book.games[0].astype(np.int64),
         score=book.score[0].copy(),
@@ -177,14 +179,9 @@ def _status(book: Tournament, rank: bool, sided: bool) -> Status:
         achieved_delta=None if rank else min(1.0, exp(-max(evidence, 0.0)) * (book.delta * exp(needed))),
         evidence=None if rank or evidence == -inf else evidence,
         threshold=None if rank or evidence == -inf else needed,
-        means=_means(book),
+        means=means,
         duels=kept,
     )
-
-
-def _means(book: Tournament) -> Any:
-    with np.errstate(invalid="ignore"):
-        return book.score[0].sum(axis=1) / book.games[0].sum(axis=1)
 
 
 ENTRIES = (

@@ -195,24 +195,9 @@ class Entry:
     def of_function(cls, function: Callable[..., Any], name: str | None = None) -> "Entry":
         """An entry for a user's own algorithm: a generator function ``(arms, delta, *, …)``.
 
-        Parameters
-        ----------
-        function : generator function
-            Takes the arms (an array of their numbers) and δ. Of ``epsilon``, ``budget``, ``rng``, ``items``, ``target``,
-            ``arrivals`` and ``question`` it gets those that it names; its other parameters are its options. One that takes
-            the question is trusted to answer any. It yields requests, and returns an arm, a sequence of arms, or an `Answer`.
-        name : str, optional
-            What to call it; default the function's name.
-
-        Examples
-        --------
-        >>> from surest.core.protocol import Pull, Statistic
-        >>> def larger_mean(arms, delta, *, times=100):
-        ...     means = yield Pull(arms, times, Statistic.MEAN)
-        ...     return int(arms[means.argmax()])
-        >>> entry = Entry.of_function(larger_mean)
-        >>> entry.name, entry.standing, entry.goal, list(entry.options)
-        ('larger_mean', 'yours, unproven', 'best arm', ['times'])
+        It takes the arms (an array of their numbers) and δ. Of what `GIVEN` has, it gets what it names; its other parameters
+        are its options. One that takes the question is trusted to answer any. It yields requests, and returns an arm,
+        a sequence of arms, or an `Answer`. `name` is what to call it, default the function's name.
         """
         called = name or str(getattr(function, "__name__", type(function).__name__))
         takes = _parameters(function, called)
@@ -247,7 +232,7 @@ def summary_of(function: Callable[..., Any]) -> str:
 
 
 GIVEN = ("epsilon", "budget", "rng", "items", "target", "arrivals", "question")
-"""What of a task an algorithm of one's own gets if it names it; the arms and δ it always gets, by position."""
+"""What of a task a user's own algorithm gets if it names it; the arms and δ it always gets, by position."""
 
 
 def _parameters(function: Callable[..., Any], name: str) -> dict[str, inspect.Parameter]:

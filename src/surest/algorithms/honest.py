@@ -14,14 +14,9 @@ from surest.evidence.lists.units import shares
 
 
 def honest(
-    procedure: Procedure[Answer],
-    k: int,
-    delta: float,
-    items: int | None = None,
-    population: bool = False,
-    group: Sequence[int] | None = None,
-    weights: Sequence[float] | None = None,
-) -> Procedure[Answer]:
+    procedure: Procedure[Answer], k: int, delta: float, items: int | None = None, population: bool = False,
+    group: Sequence[int] | None = None, weights: Sequence[float] | None = None,
+) -> Procedure[Answer]:  # fmt: skip
     """A procedure, then k more evaluations of the arm that it certifies: on a list the next k items, or clusters, of its order.
 
     The rewards before are a part of the list's mean, those after a random sample of the rest. Theorem and proof: docs/money.md.

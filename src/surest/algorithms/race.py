@@ -145,15 +145,12 @@ LIST_OPTIONS = {
     "group": Option("value", "the cluster of each item, for items that belong together"),
     "weights": Option("value", "the weight of each item in the mean; default equal"),
 }
-
-
 KNOWN_OPTIONS = {
     "known": Option(
         "value", "the control's score on each item, known beforehand (of a gate, the baseline's), on [0, 1]"
     ),
     "older": Option("value", "rows of further scores on the items, to predict from, with known"),
 }
-
 GATE_OPTIONS = {
     "shuffled": Option("value", "whether the items are in a random order already"),
     "equivalent": Option("value", "whether to ask if both are equal, up to the margin"),

@@ -361,7 +361,7 @@ class Item(NamedTuple):
 
 
 def read_items(path: str | Path, key: str | None = None, *, growing: bool = False) -> list[Item]:
-    """The items of a file in its order, by its suffix: .csv or .csv.gz, .jsonl or .ndjson, or text with an item a line.
+    """The items of a file in its order, by its suffix: .csv or .csv.gz, .jsonl or .ndjson, or text with one item per line.
 
     `key` is the field or column that names an item; otherwise `item`, `key` or `id`, whichever is there first. An item of JSON
     without any is named by its JSON, a line of text by itself. No two have the same key. With `growing`, a last line of JSON

@@ -53,11 +53,7 @@ class FiniteArms:
         return _row_sums(self.probabilities * centred**2, self.start)
 
     def reordered(self, order: IntArray) -> "FiniteArms":
-        """The same arms in another order: arm k is what arm ``order[k]`` was.
-
-        >>> bernoulli([0.5, 0.25]).reordered(np.array([1, 0])).means
-        array([0.25, 0.5 ])
-        """
+        """The same arms in another order: arm k is what arm ``order[k]`` was."""
         sizes = np.diff(self.start)[order]
         start = np.append(0, np.cumsum(sizes))
         atoms = np.repeat(self.start[order] - start[:-1], sizes) + np.arange(start[-1])
@@ -65,11 +61,7 @@ class FiniteArms:
         return FiniteArms(labels, start, self.values[atoms], self.probabilities[atoms])
 
     def mirrored(self) -> "FiniteArms":
-        """The same arms with 1 − reward for each reward: what was worst is best.
-
-        >>> bernoulli([0.25, 1.0]).mirrored().means
-        array([0.75, 0.  ])
-        """
+        """The same arms with 1 − reward for each reward: what was worst is best."""
         last_first = FiniteArms(
             self.labels[::-1], self.start[-1] - self.start[::-1], 1 - self.values[::-1], self.probabilities[::-1]
         )
@@ -100,12 +92,8 @@ def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Seq
         probabilities.append(mass[mass > 0])
         start.append(start[-1] + len(values[-1]))
     empty = np.empty(0)
-    return FiniteArms(
-        names,
-        np.array(start, np.int64),
-        np.concatenate([empty, *values]),
-        np.concatenate([empty, *probabilities]),
-    )
+    joined = np.concatenate([empty, *values]), np.concatenate([empty, *probabilities])
+    return FiniteArms(names, np.array(start, np.int64), *joined)
 
 
 def _named(labels: Sequence[str] | None, n: int) -> tuple[str, ...]:
@@ -165,7 +153,7 @@ class FiniteSimulation:
                 return np.concatenate([self._rewards(arm, times) for arm, times in wanted])
 
     def _all_atoms(self, arms: IntArray, times: IntArray) -> Atoms:
-        """The same as `_atoms` of each arm, to the bit, without a step of Python an arm."""
+        """The same as `_atoms` of each arm, to the bit, without a step of Python per arm."""
         first, probabilities = self.arms.start[arms], self.arms.probabilities
         sizes = self.arms.start[arms + 1] - first
         offset = np.append(0, np.cumsum(np.minimum(times, sizes)))
@@ -209,7 +197,7 @@ class FiniteSimulation:
 
 
 class Draws:
-    """A generator an arm and request, all from one seed, in constant memory (NumPy's Philox, keyed by seed and arm).
+    """One generator per arm and request, all from one seed, in constant memory (NumPy's Philox, keyed by seed and arm).
 
     Request number c of arm i starts at counter (0, 0, 0, c) of the stream with key (seed, i), so what other arms were
     asked, and when, makes no difference. Single rewards have a stream of their own, on which they do not depend on how

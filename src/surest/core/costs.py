@@ -65,11 +65,7 @@ def _price(value: Any, name: str) -> float:
 
 
 def parse_costs(texts: Sequence[str]) -> dict[str, float] | float:
-    """What an evaluation costs, as people write it: ARM=NUMBER for each arm, or one number for all.
-
-    >>> parse_costs(["large=0.03", "small=0.001"]), parse_costs(["0.02"])
-    ({'large': 0.03, 'small': 0.001}, 0.02)
-    """
+    """What an evaluation costs, as people write it: ARM=NUMBER for each arm, or one number for all."""
     found: dict[str, float] = {}
     for text in texts:
         arm, _, number = text.rpartition("=")
@@ -99,11 +95,6 @@ class Spent:
 
     `budget` is the most to spend, and makes an evaluation of which nothing is known cost 1. `told` says that each evaluation
     is added by whoever takes its reward; without it, a run adds what it counts.
-
-    >>> spent = Spent(2, np.array([0.5, 2.0]))
-    >>> spent.add([0, 0, 1], [np.nan, 0.7, np.nan])
-    >>> spent.by_arm, spent.each
-    (array([1.2, 2. ]), array([0.6, 2. ]))
     """
 
     def __init__(

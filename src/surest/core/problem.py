@@ -63,27 +63,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     top: Annotated[int | None, _said("Ask for the M best arms, as a set.", "M", least=1)] = None
     above: Annotated[float | None, _said("Ask of each arm whether its mean lies above X.", "X")] = None
     control: Annotated[Any, _said("Ask of each arm whether it beats this one.", "ARM")] = None
-    margin: Annotated[
-        float,
-        _said(
-            "With a control: a lead that does not matter. 'Not better' says that the lead is no larger.",
-            "D",
-            least=0,
-            small=True,
-        ),
-    ] = 0.0
+    margin: Annotated[float, _said(
+        "With a control: a lead that does not matter. 'Not better' says that the lead is no larger.", "D", least=0, small=True,
+    )] = 0.0  # fmt: skip
     cheapest: Annotated[
         float | None, _said("Ask for the cheapest arm within E of the best; needs cost.", "E", least=0, small=True)
     ] = None
-    slack: Annotated[
-        float,
-        _said(
-            "With cheapest: an arm up to S further from the best may count as either, which saves evaluations.",
-            "S",
-            least=0,
-            small=True,
-        ),
-    ] = 0.0
+    slack: Annotated[float, _said(
+        "With cheapest: an arm up to S further from the best may count as either, which saves evaluations.",
+        "S", least=0, small=True,
+    )] = 0.0  # fmt: skip
     error: Annotated[str, _said(
         "With a bar: what delta limits, the chance of any wrong verdict (fwer) or the expected share of wrong ones among "
         "the arms declared above (fdr).", "KIND",
@@ -140,11 +129,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def question(self) -> Question:
-        """What is asked, on [0, 1].
-
-        >>> problem_of(["old", "new"], control="old", margin=3, bounds=(0, 60)).question
-        Question(kind='control', top=1, bar=0.0, control=0, margin=0.05, error='fwer')
-        """
+        """What is asked, on [0, 1]."""
         if self.top is not None:
             return Question("top", top=self.top)
         if self.above is not None:

@@ -34,16 +34,6 @@ class Running(Generic[R]):
 
     `name` is what messages call the procedure, `standing` what is known of its guarantee; `items` is the length of the list that
     it works on, if there is one.
-
-    >>> def larger_mean(arms, times):
-    ...     means = yield Pull(arms, times, Statistic.MEAN)
-    ...     return int(arms[means.argmax()])
-    >>> running = Running(larger_mean(np.arange(2), 10), n=2)
-    >>> running.request.total
-    20
-    >>> running.send(np.array([0.2, 0.7]))
-    >>> running.request is None, running.value, running.pulls
-    (True, 1, 20)
     """
 
     def __init__(
@@ -148,13 +138,7 @@ class Running(Generic[R]):
 
 
 def statistic_of(request: Request, rewards: FloatArray) -> Reply:
-    """The reply to a request, from its rewards: arm after arm, each arm's in the order in which they were asked for.
-
-    >>> statistic_of(Pull([4, 7], [2, 4], Statistic.MEAN), np.array([0, 1, 1, 1, 1, 0]))
-    array([0.5 , 0.75])
-    >>> statistic_of(Pull([4, 7], [2, 4], Statistic.PAIRS), np.array([0, 1, 1, 1, 1, 0]))
-    array([0.5 , 0.25])
-    """
+    """The reply to a request, from its rewards: arm after arm, each arm's in the order in which they were asked for."""
     assert isinstance(request, Pull)
     if request.statistic is Statistic.REWARDS:
         return rewards
@@ -234,8 +218,8 @@ def check_announced(announced: Sequence[Pull], request: Request, name: str) -> N
             )
 
 
-def check_reply(request: Request, reply: Any, bandit: str) -> Reply:
-    """A reply, validated: it answers the request, with rewards in [0, 1]."""
+def check_reply(request: Request, reply: Any, bandit: str) -> None:
+    """Refuse a reply that does not answer the request with rewards in [0, 1]."""
     answered = f"{bandit} answered "  # the rest of a message costs time
     if isinstance(request, Pull) and request.statistic is Statistic.ATOMS:
         if not isinstance(reply, Atoms) or len(reply.start) != len(request.arms) + 1:
@@ -257,8 +241,6 @@ def check_reply(request: Request, reply: Any, bandit: str) -> Reply:
         values = reply
     if not (values.size == 1 and 0.0 <= values.item() <= 1.0) and not (values.min() >= 0.0 and values.max() <= 1.0):
         raise ContractError(f"{answered}{short(request, 100)} with numbers outside of [0, 1], where rewards must lie")
-    found: Reply = reply
-    return found
 
 
 def _wrong_positions(places: IntArray, n: int, what: str) -> tuple[str, str] | None:

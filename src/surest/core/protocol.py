@@ -156,20 +156,13 @@ class Answer:
         status: Status | None = None, contenders: Sequence[int] | None = None, verdicts: Sequence[int] | None = None,
         estimate: tuple[float, float, float, int] | None = None,
     ) -> None:  # fmt: skip
-        chosen = (int(arms),) if isinstance(arms, int | np.integer) else tuple(int(arm) for arm in arms)
-        if contenders is None and status is not None:
-            contenders = status.contenders
-        if verdicts is None and status is not None:
-            verdicts = status.verdicts
-        for name, value in (
-            ("arms", chosen),
-            ("certified", certified),
-            ("reason", reason),
-            ("status", status),
-            ("contenders", None if contenders is None else tuple(int(arm) for arm in contenders)),
-            ("verdicts", None if verdicts is None else tuple(int(verdict) for verdict in verdicts)),
-            ("estimate", estimate),
-        ):
+        if status is not None:
+            contenders = status.contenders if contenders is None else contenders
+            verdicts = status.verdicts if verdicts is None else verdicts
+        named = [arms] if isinstance(arms, int | np.integer) else arms
+        for name, numbers in (("arms", named), ("contenders", contenders), ("verdicts", verdicts)):
+            object.__setattr__(self, name, None if numbers is None else tuple(map(int, numbers)))
+        for name, value in (("certified", certified), ("reason", reason), ("status", status), ("estimate", estimate)):
             object.__setattr__(self, name, value)
 
     @property
@@ -281,21 +274,13 @@ class Bandit(Protocol):
 
 
 def atoms_of(arms: Sequence[tuple[FloatArray, IntArray]]) -> Atoms:
-    """Put the multisets of several arms into one reply.
-
-    >>> atoms_of([(np.array([0.0, 1.0]), np.array([3, 1])), (np.array([0.5]), np.array([2]))]).start
-    array([0, 2, 3])
-    """
+    """Put the multisets of several arms into one reply."""
     start = np.cumsum([0, *(len(values) for values, _ in arms)])
     return Atoms(start, np.concatenate([v for v, _ in arms]), np.concatenate([c for _, c in arms]))
 
 
 def whole(sizes: npt.ArrayLike) -> IntArray:
-    """Round sample sizes up: the paper's are real numbers, pulls are not.
-
-    >>> whole([0.2, 3.0, 4.1])
-    array([1, 3, 5])
-    """
+    """Round sample sizes up: the paper's are real numbers, pulls are not."""
     rounded = np.ceil(np.asarray(sizes, dtype=np.float64))
     if not (rounded < 2.0**63).all():
         raise PullLimitError(
@@ -306,13 +291,7 @@ def whole(sizes: npt.ArrayLike) -> IntArray:
 
 
 def checked_delta(delta: float) -> float:
-    """A validated error probability.
-
-    >>> checked_delta(1.5)
-    Traceback (most recent call last):
-        ...
-    surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
-    """
+    """A validated error probability."""
     if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < delta < 1:
         raise UsageError(
             f"delta is {delta!r:.60}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"

@@ -22,9 +22,6 @@ class Question:
 
     A bar and a control ask something of each arm. Their answers have one verdict per arm: 1 (above the bar; better than the
     control), −1 (below the bar; not better) or 0 (open).
-
-    >>> Question().kind, Question("top", top=3).each_arm, Question("above", bar=0.8).each_arm
-    ('best', False, True)
     """
 
     kind: Kind = "best"

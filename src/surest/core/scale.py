@@ -18,12 +18,7 @@ Number = TypeVar("Number", float, FloatArray)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The range of the rewards, and which end is good. A procedure sees the worst reward as 0 and the best as 1.
-
-    >>> seconds = Scale(0, 60, minimise=True)
-    >>> seconds.to_unit(15.0), seconds.from_unit(0.75)
-    (0.75, 15.0)
-    """
+    """The range of the rewards, and which end is good. A procedure sees the worst reward as 0 and the best as 1."""
 
     low: float = 0.0
     high: float = 1.0
@@ -72,11 +67,7 @@ class Scale:
         return rewards
 
     def status(self, status: Status) -> Status:
-        """A status on [0, 1] in the user's units.
-
-        >>> Scale(-1, 3).status(Status(leader=0, epsilon_certified=0.25)).epsilon_certified
-        1.0
-        """
+        """A status on [0, 1] in the user's units."""
         epsilon, intervals = status.epsilon_certified, status.intervals
         if intervals is not None:
             low, high = (self.from_unit(end) for end in intervals)
@@ -127,11 +118,7 @@ def no_score(reward: object) -> ValueError | None:
 
 
 def plain_number(reward: object) -> Any:
-    """A reward as an int, a float or another exact real number; None for what is not a number.
-
-    >>> [plain_number(r) for r in (True, np.array(0.5), Decimal("0.25"), "0.5", 1j, [1.0])]
-    [True, 0.5, Decimal('0.25'), None, None, None]
-    """
+    """A reward as an int, a float or another exact real number; None for what is not a number."""
     if isinstance(reward, np.generic) or (isinstance(reward, np.ndarray) and reward.ndim == 0):
         reward = reward.item()  # NumPy would round the bounds to the reward's own precision
     if isinstance(reward, Decimal) and reward.is_nan():

@@ -17,14 +17,7 @@ from surest_verify import sentence
 
 
 class Chain:
-    """Collects the lines of a decision.
-
-    >>> chain = Chain({"version": 1})
-    >>> chain.add("rewards", arms=[0], values=[[0.5]], times=[])
-    2
-    >>> chain.end().known_by[:8]
-    'c4297f0d'
-    """
+    """Collects the lines of a decision."""
 
     def __init__(self, header: dict[str, Any] | None = None) -> None:
         self.header, self.lines = header or {}, list[bytes]()

@@ -46,11 +46,9 @@ NO_SLOT = Slot(0, [], [], [])
 
 
 def decision_on_pulls(
-    problem: Problem,
-    transcript: Sequence[Exchange],
-    additions: Sequence[tuple[int, int]],
+    problem: Problem, transcript: Sequence[Exchange], additions: Sequence[tuple[int, int]],
     events: Iterable[EvaluationEvent],
-) -> Chain:
+) -> Chain:  # fmt: skip
     """The lines of a decision, from what was asked and answered.
 
     `additions` has the number of answered requests and the number of arms of each addition.
@@ -194,9 +192,8 @@ class _Writer:
             np.array([slot.against[row][j]]),
             float(len(slot.arms)),
         )
-        levels, nats = witness_of(
-            evidence, float(np.atleast_2d(self.ledger.minimisers)[row, j]), accuracy / self.problem.scale.width
-        )
+        start = float(np.atleast_2d(self.ledger.minimisers)[row, j])
+        levels, nats = witness_of(evidence, start, accuracy / self.problem.scale.width)
         nats = log_sum(nats, float(book.accounts[j])) + self._level_part
         said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
         return {**said, "bets": int(bets[0]), "accuracy": accuracy, "nats": nats}
@@ -276,15 +273,7 @@ def rows_of(*arms: Counter[float]) -> Rows:
 
 
 def witness_of(evidence: Evidence, start: float, epsilon: float) -> Witness:
-    """The levels from which the certificate against arm 0 can be read, and what it is there.
-
-    >>> few, many = Counter({0.0: 9, 1.0: 1}), Counter({0.0: 1, 1.0: 9})
-    >>> pair, halves = (rows_of(few), rows_of(few, many)), np.full(1, 0.5)
-    >>> evidence = Evidence(1, np.zeros(1), *pair, np.array([20]), np.array([0.2]), 0.8, halves, halves)
-    >>> found = witness_of(evidence, 0.5, 0.0)
-    >>> round(found.nats, 4), round(found.levels[1], 2)
-    (6.2934, 0.41)
-    """
+    """The levels from which the certificate against arm 0 can be read, and what it is there."""
     end = 1.0 - epsilon
     _, x = certificate(start, math.inf, epsilon, evidence, 0)
     x, step = _minimiser(min(max(x, 4 * NARROWEST), end - 4 * NARROWEST), epsilon, evidence)

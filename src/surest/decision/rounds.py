@@ -36,7 +36,9 @@ def decision_by_rounds(result: Result) -> Chain:
     """The lines of a decision on a list of items, or on the cheapest arm."""
     problem, listed = result.problem, result.listed
     if listed is not None and listed.missing is not None and result.certified and "missing" in result.reason:
-        raise UsageError("this verdict rests on scores of a table beyond the order drawn, which no decision file has")
+        raise UsageError(
+            "this verdict rests on scores beyond the first gap in the order of the items, where a decision file ends"
+        )
     if listed is not None and result.reason.startswith(KNOWN):  # by what is certain alone
         problem = msgspec.structs.replace(problem, delta=CERTAIN, epsilon=0.0, slack=0.0, spread=None)
     for name, what in NOT_KNOWN.items() if listed is not None else ():
@@ -67,10 +69,8 @@ def _evidence(problem: Problem, total: int) -> Evidence:
     if problem.cheapest is not None:
         on = total if total and not population else None
         return Cheapest(np.array(asked.prices), on, problem.delta, asked.within, asked.slack)
-    epsilon, more = (
-        problem.epsilon / problem.scale.width,
-        {"spread": problem.unit_spread} if problem.unit_spread < 1 else {},
-    )
+    epsilon, spread = problem.epsilon / problem.scale.width, problem.unit_spread
+    more = {"spread": spread} if spread < 1 else {}
     found = evidence_on(asked, n, np.ones(total), problem.delta, epsilon, population, **more)
     assert not isinstance(found, EachArm)
     if isinstance(found, Top) and not isinstance(found.evidence, Sets):

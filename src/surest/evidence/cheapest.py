@@ -21,15 +21,7 @@ PARTS = (0.4, 0.4, 0.2)  # how the prior is shared among F, W and E
 
 
 class Cheapest:
-    """Evidence about n arms with prices, item by item; `total` is the length of the list, None for fresh pulls.
-
-    >>> evidence = Cheapest(np.array([3.0, 1.0]), 40, delta=0.1, epsilon=0.1, slack=0.0)
-    >>> for _ in range(40):
-    ...     if len(evidence.play):
-    ...         evidence.count(np.array([1.0, 1.0])[evidence.play])
-    >>> evidence.named, evidence.t < 40
-    (1, True)
-    """
+    """Evidence about n arms with prices, item by item; `total` is the length of the list, None for fresh pulls."""
 
     def __init__(self, prices: FloatArray, total: int | None, delta: float, epsilon: float, slack: float) -> None:
         n = len(prices)

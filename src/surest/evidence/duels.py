@@ -20,7 +20,7 @@ SPREAD = 0.5  # … and the standard deviation of strengths that it begins with,
 CAUTION = 2.0  # standard errors by which the opponent least told apart is chosen
 CONFIDENT = 1.0  # standard errors by which a leader must be ahead of all others to be nominated …
 DOUBT = 0.5  # … and nats of evidence against the nominee that make room for another
-ROUNDS = 2  # duels that everybody has with somebody first
+ROUNDS = 2  # duels that each player has first, with anyone
 RHO = 8.0  # where the interval of the side bias is narrowest: at about ten times so many duels
 
 
@@ -29,12 +29,6 @@ class Tournament:
 
     Asked for are `top` players that beat all others, each wrong with probability at most δ; who is named may fall short of ½
     against another by ε. With `strict` it is shown, too, that there are such players; with ε > 0 that is always so.
-
-    >>> duels = Tournament(3, 0.05)
-    >>> for _ in range(12):
-    ...     duels.count(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 1.0, 1.0]))
-    >>> duels.verdict().tolist(), np.flatnonzero(~duels.out[0]).tolist()
-    ([1], [0])
     """
 
     def __init__(
@@ -57,7 +51,7 @@ class Tournament:
         self.named = np.zeros((runs, n), bool)  # the nominees, none at first
         self.nominations, self.share = np.zeros(runs), np.full(runs, np.nan)
         self.first = np.zeros((runs, 2))  # duels, and the first side's score
-        self._rows, self._other = np.arange(runs), ~np.eye(n, dtype=bool)
+        self._other = ~np.eye(n, dtype=bool)
         self.refresh()
 
     def count(self, first: IntArray, second: IntArray, score: FloatArray, run: IntArray | int = 0) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from surest.core.problem import check_spread, problem_of
 from surest.core.scale import checked_scale
 from surest.errors import MissingPackageError, UsageError
-from surest.evidence.lists.gate import Predictions, bet_above, directions, mirrored
+from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, mirrored
 from surest.kernels.constants import PLAIN
 
 try:
@@ -110,13 +110,12 @@ class SurestPruner(optuna.pruners.BasePruner):
             problem = replace(self._problem, labels=("this trial", "the best before it"), minimise=minimise)
             for step, pair in zip(steps, zip(own.tolist(), row.tolist(), strict=False), strict=True):
                 check_spread(problem, dict(enumerate(pair)), f"step {step} of trial {trial.number}")
-            apart = (row[: len(own)] - own) / problem.unit_spread
-            return bet_above(apart, float(total), 0.0, 1 / self._delta, False)[0] >= 0
-        more = directions(row, np.array(rows).reshape(-1, len(row)))
-        told = Predictions(row, more).extend(own - row[: len(own)])
-        return (
-            bet_above(row[: len(own)] - own, float(total), 0.0, 1 / self._delta, False, mirrored(told), PLAIN)[0] >= 0
-        )
+            apart, told, share = (row[: len(own)] - own) / problem.unit_spread, UNKNOWN, 1.0
+        else:
+            more = directions(row, np.array(rows).reshape(-1, len(row)))
+            apart = row[: len(own)] - own
+            told, share = mirrored(Predictions(row, more).extend(-apart)), PLAIN
+        return bet_above(apart, float(total), 0.0, 1 / self._delta, False, told, share)[0] >= 0
 
     def _in_order(self, study: Study, trial: FrozenTrial) -> list[int]:
         """The steps in the order in which they were reported, as far as it is known.

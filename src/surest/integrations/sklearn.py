@@ -180,8 +180,9 @@ def _fit(
 def _raced(session: Session, fitted: Any, workers: int) -> dict[tuple[int, int], Fit]:
     """Fit what the session asks for until it is decided: as many at a time as there are workers."""
     fits: dict[tuple[int, int], Fit] = {}
-    alone = len(session.labels) == 1
-    tickets = _every(session) if alone else session.ask(workers)
+    alone = len(session.labels) == 1  # there is nothing to decide: it is fitted on all splits, for its score
+    every = [Ticket(item, 0, session.labels[0], item) for item in range(session.problem.items or 0)]
+    tickets = every if alone else session.ask(workers)
     while tickets:
         for ticket, fit in zip(tickets, fitted(tickets), strict=True):
             fits[ticket.arm, ticket.item or 0] = fit
@@ -192,11 +193,6 @@ def _raced(session: Session, fitted: Any, workers: int) -> dict[tuple[int, int],
             raise ValueError(f"all fits failed, the last with {failed[-1]}")
         tickets = [] if alone else session.ask(workers)
     return fits
-
-
-def _every(session: Session) -> list[Ticket]:
-    """All splits, for the score of a single candidate: there is nothing to decide."""
-    return [Ticket(item, 0, session.labels[0], item) for item in range(session.problem.items or 0)]
 
 
 def _cv_results(

@@ -129,13 +129,7 @@ def size(arms: FiniteArms) -> int:
 
 
 def padded(arms: FiniteArms) -> tuple[FloatArray, FloatArray]:
-    """The laws as two matrices, one row per arm; short rows repeat their first value with probability 0.
-
-    >>> from surest.arms.finite import finite_arms
-    >>> padded(finite_arms([([0.5], [1]), ([0, 1], [1, 3])]))[0]
-    array([[0.5, 0.5],
-           [0. , 1. ]])
-    """
+    """The laws as two matrices, one row per arm; short rows repeat their first value with probability 0."""
     sizes = np.diff(arms.start)
     there = np.arange(sizes.max()) < sizes[:, None]
     values = np.repeat(arms.values[arms.start[:-1], None], sizes.max(), axis=1)

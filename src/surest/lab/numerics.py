@@ -7,6 +7,7 @@ from statistics import NormalDist
 from surest.numerics import STEPS, beta_share
 
 GOLDEN = (math.sqrt(5) - 1) / 2
+NARROW = 1e-9  # the part of an interval to which golden sections narrow it down
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 """The Bernoulli numbers B₂, B₄, … of the Euler-Maclaurin formula."""
 
@@ -43,16 +44,12 @@ def root(function: Callable[[float], float], low: float, high: float, relative: 
     return best
 
 
-def minimum(function: Callable[[float], float], low: float, high: float, width: float = 1e-9) -> float:
-    """The least value between two points of a function that falls and then rises, by golden sections.
-
-    >>> minimum(lambda x: (x - 0.3) ** 2 + 1, 0, 1)
-    1.0
-    """
+def minimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """The least value between two points of a function that falls and then rises, by golden sections."""
     a, b = low, high
     x, y = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
     fx, fy = function(x), function(y)
-    while b - a > width * (high - low):
+    while b - a > NARROW * (high - low):
         if fx <= fy:
             b, y, fy = y, x, fx
             x = b - GOLDEN * (b - a)

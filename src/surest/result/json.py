@@ -214,16 +214,10 @@ def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
 
 def _in_short(result: Result | None) -> dict[str, Any] | None:
     """What another claim on the same arms says."""
-    return (
-        None
-        if result is None
-        else {
-            "chosen": _texts(result.chosen),
-            "contenders": _texts(result.contenders),
-            **{name: getattr(result, name) for name in SHORT},
-            "items": result.cells // len(result.labels),
-        }
-    )
+    if result is None:
+        return None
+    named = {"chosen": _texts(result.chosen), "contenders": _texts(result.contenders)}
+    return named | {name: getattr(result, name) for name in SHORT} | {"items": result.cells // len(result.labels)}
 
 
 def _duels(result: Result, duels: Duels) -> dict[str, Any]:

@@ -33,10 +33,6 @@ def ranges(problem: Problem, values: FloatArray) -> tuple[FloatArray, FloatArray
     """Each arm's mean of its known scores, and the least and the largest mean that it can have on the list.
 
     Sums are rounded once, so they do not depend on the order of the items.
-
-    >>> from surest.core.problem import problem_of
-    >>> [column.tolist() for column in ranges(problem_of(2, items=2), np.array([[1.0, 0.0], [1.0, np.nan]]))]
-    [[0.5, 1.0], [0.5, 0.5], [0.5, 1.0]]
     """
     weights = problem.options.get("weights")
     each = np.ones(values.shape[1]) if weights is None else np.asarray(weights, np.float64)

@@ -160,11 +160,7 @@ def _between(lead: Lead, places: int) -> str:
 
 
 def _places(size: float, width: float) -> int:
-    """Decimal places that show two digits of a size; negative for large numbers.
-
-    >>> _places(0.062, 1), _places(3.4, 60), _places(0, 1), _places(678_571, 1e6), _places(3.1e-6, 1)
-    (3, 1, 4, -4, 7)
-    """
+    """Decimal places that show two digits of a size; negative for large numbers."""
     if not size > 1e-12 * width:
         size = 1e-3 * width
     return min(1 - math.floor(math.log10(size)), 12)

@@ -1,5 +1,6 @@
 """A result from a procedure that has ended or is still running."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,9 +19,9 @@ ENOUGH = 20  # … after at least this many
 
 
 def result_of(
-    running: Running[Answer], problem: Problem, *, seconds: float = float("nan"),
-    history: tuple[Point, ...] = (), stopped: str | None = None, health: dict[str, dict[str, int]] | None = None,
-    evaluations: int | None = None, events: Sequence[EvaluationEvent] = (),
+    running: Running[Answer], problem: Problem, *, history: tuple[Point, ...] = (), stopped: str | None = None,
+    health: dict[str, dict[str, int]] | None = None, evaluations: int | None = None,
+    events: Sequence[EvaluationEvent] = (),
 ) -> Result:  # fmt: skip
     """The result of a procedure: its verdict or, before its end, the answer so far (`stopped` says why).
 
@@ -57,7 +58,7 @@ def result_of(
         standing=running.standing,
         pulls=running.pulls,
         rounds=running.rounds,
-        seconds=seconds,
+        seconds=math.nan,
         pulls_per_arm=running.pulls_per_arm.copy() if duels is None else duels.games.sum(axis=1),
         means=scale.from_unit(running.means) if status.means is None else status.means,
         contender_indices=indices if last.contenders is None and certified else last.contenders,

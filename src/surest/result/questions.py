@@ -39,15 +39,11 @@ def question(problem: Problem) -> str:
     return asked[problem.question.kind]
 
 
-def names(labels: Sequence[Any], noun: str = "arm") -> str:
-    """Arms in a sentence: their names, or how many they are.
-
-    >>> names(["a"]), names(["a", "b", "c"]), names(range(9))
-    ('arm a', 'arms a, b and c', '9 arms')
-    """
+def names(labels: Sequence[Any]) -> str:
+    """Arms in a sentence: their names, or how many they are."""
     if len(labels) > NAMED:
-        return f"{len(labels):,} {noun}s"
-    return f"{noun}{'s' if len(labels) > 1 else ''} {listed_words(labels)}"
+        return f"{len(labels):,} arms"
+    return f"{'arms' if len(labels) > 1 else 'arm'} {listed_words(labels)}"
 
 
 def every(number: int) -> str:

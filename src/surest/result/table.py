@@ -133,13 +133,7 @@ class ArmTable:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
-    """Rows of cells as lines of text in columns, two spaces apart; columns whose head is in `right` end together.
-
-    >>> print("\\n".join(aligned([["arm", "pulls"], ["a", "7"], ["long", "1,000"]], right={"pulls"})))
-    arm   pulls
-    a         7
-    long  1,000
-    """
+    """Rows of cells as lines of text in columns, two spaces apart; columns whose head is in `right` end together."""
     columns = [
         [cell.rjust(width) if column[0] in right else cell.ljust(width) for cell in column]
         for column in zip(*rows, strict=True)

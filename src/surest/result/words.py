@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 from surest.core.costs import money
 from surest.result.duels import after_duels, duels_verdict
 from surest.result.leads import lead_words
-from surest.result.questions import (
-    NAMED,
-    TOTALS,
-    chosen_names,
-    decided,
-    names,
-    undecided,
-    where,
-)
+from surest.result.questions import NAMED, TOTALS, chosen_names, decided, names, undecided, where
 from surest.text import be, count, counted, percent, visible
 
 if TYPE_CHECKING:

@@ -79,8 +79,7 @@ def nominee_weights(pilot: FloatArray) -> FloatArray:
 
 def log_factors(gains: FloatArray, most_lost: FloatArray) -> FloatArray:
     """The logarithm of 1 + λ·gain for each constant stake, λ = stake/most_lost: what one block does to each wealth."""
-    factors: FloatArray = np.log1p(STAKES * (gains / most_lost)[..., np.newaxis])
-    return factors
+    return np.log1p(STAKES * (gains / most_lost)[..., np.newaxis])
 
 
 def block_factors(
@@ -105,16 +104,11 @@ def block_factors(
 def both_beyond(times: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
     """Whether both times of a pair lie beyond its range, at the same end: then the block does not tell them apart."""
     one, two = times[..., np.newaxis], times[..., np.newaxis, :]
-    found: BoolArray = (np.minimum(one, two) > high) | (np.maximum(one, two) < low)
-    return found
+    return (np.minimum(one, two) > high) | (np.maximum(one, two) < low)
 
 
 def log_mixture(log_wealth: FloatArray) -> FloatArray:
-    """The logarithm of the wealth over all stakes (the last axis), each with its share.
-
-    >>> bool(np.isclose(log_mixture(np.log(np.arange(1.0, 7.0))), np.log(0.7 * 1 + 0.06 * 20)))
-    True
-    """
+    """The logarithm of the wealth over all stakes (the last axis), each with its share."""
     mixture: FloatArray = np.logaddexp.reduce(log_wealth + LOG_SHARES, axis=-1)
     return mixture
 
@@ -135,11 +129,7 @@ def cut_short(pilot: FloatArray) -> BoolArray:
 
 
 def hopeless(pilot: FloatArray) -> BoolArray:
-    """Which commands were far slower in all runs of a pilot so far than the quickest one was in the median.
-
-    >>> hopeless(np.array([[1.0, 2.0, 5.0], [1.1, 1.4, 5.0], [1.0, 2.0, 4.0]]))
-    array([False, False,  True])
-    """
+    """Which commands were far slower in all runs of a pilot so far than the quickest one was in the median."""
     found: BoolArray = pilot.min(axis=0) > FAR * np.median(pilot, axis=0).min()
     return found
 
@@ -150,14 +140,6 @@ class Comparisons:
     ``faster[i, j]`` says that i is faster than j, ``close[i, j]`` that i takes at most 1 + tolerance times as long as j, and
     `slack` seconds. All such statements ever made are right together with probability at least 1 − δ: on average over the
     blocks in which both had run when it was made, and for times clipped to ``low[i, j]`` … ``high[i, j]``.
-
-    >>> rng = np.random.default_rng(1)
-    >>> pairs = Comparisons(rng.normal([1.0, 1.3], 0.05, (5, 2)), delta=0.05, tolerance=0.02)
-    >>> for _ in range(30):
-    ...     pairs.count(rng.normal([1.0, 1.3], 0.05))
-    >>> pairs.faster
-    array([[False,  True],
-           [False, False]])
     """
 
     def __init__(
@@ -220,8 +202,7 @@ class Comparisons:
     @property
     def settled(self) -> BoolArray:
         """Whether i is known to be faster than j, or equal to it within the tolerance. Every command is equal to itself."""
-        found: BoolArray = self.faster | (self.close & self.close.T) | np.eye(self.n, dtype=bool)
-        return found
+        return self.faster | (self.close & self.close.T) | np.eye(self.n, dtype=bool)
 
     def has_changed(self) -> bool:
         """Whether times lie elsewhere than in the pilot, for a pair that is not settled."""
@@ -245,11 +226,7 @@ class Comparisons:
 
 
 def ratios(over: FloatArray, under: FloatArray) -> FloatArray:
-    """Quotients of times; of two times that are zero, 1.
-
-    >>> ratios(np.array([3.0, 1.0, 0.0]), np.array([2.0, 0.0, 0.0]))
-    array([1.5, inf, 1. ])
-    """
+    """Quotients of times; of two times that are zero, 1."""
     found: FloatArray = np.full(len(over), math.inf)
     np.divide(over, under, out=found, where=under > 0)
     found[(over == 0) & (under == 0)] = 1.0
@@ -288,11 +265,7 @@ def least_count(t: int, error: float) -> int | None:
 
 
 def fewest_blocks(n: int, delta: float) -> int:
-    """The number of blocks from which the bounds of a ratio are finite, whatever the times.
-
-    >>> fewest_blocks(2, 0.05), fewest_blocks(3, 0.05)
-    (7, 9)
-    """
+    """The number of blocks from which the bounds of a ratio are finite, whatever the times."""
     t = 1
     while least_count(t, delta / (n * (n - 1))) is None:
         t += 1

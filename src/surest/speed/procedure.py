@@ -34,15 +34,6 @@ def fastest(
     Where the machine changes (times leave the ranges, or every command is slower than another for a time), a new pilot is made,
     and a new stretch of blocks begins. Commands that differ by no more than `slack` seconds are equal too. `min_runs` and
     `max_runs` count the runs of one command, those that do not count in the verdict included.
-
-    >>> procedure, reply, rng = fastest(2, 0.05, tolerance=0.02, rng=np.random.default_rng(1)), None, np.random.default_rng(2)
-    >>> try:
-    ...     while True:
-    ...         block = procedure.send(reply)
-    ...         reply = rng.normal([0.2, 0.1], 0.005)[block.arms]
-    ... except StopIteration as end:
-    ...     print(end.value.arm, end.value.reason, end.value.pairs.runs)
-    1 certified [7 7]
     """
     made = 0
     for stretch in count(1):
@@ -85,8 +76,7 @@ def _stretch(
 
 def unbeaten(pairs: Comparisons) -> IntArray:
     """The commands that no other is known to be faster than: one of them will be named."""
-    found: IntArray = np.flatnonzero(~pairs.faster.any(axis=0))
-    return found
+    return np.flatnonzero(~pairs.faster.any(axis=0))
 
 
 def undecided(pairs: Comparisons, reason: str) -> TimesAnswer:
@@ -100,8 +90,7 @@ def in_play(pairs: Comparisons, candidates: IntArray, fewest: int) -> IntArray:
     playing = ~pairs.settled[candidates].all(axis=0) | ((pairs.runs < fewest) & ~pairs.hopeless)
     playing[candidates] = True
     playing |= pairs.hopeless & playing[pairs.hopeless].any()  # they are one opponent: all of them run, or none
-    found: IntArray = np.flatnonzero(playing)
-    return found
+    return np.flatnonzero(playing)
 
 
 def leader(pairs: Comparisons, among: IntArray) -> int:

@@ -229,11 +229,7 @@ def comparisons(found: Timings) -> list[str]:
 
 
 def factor(low: float, middle: float, high: float) -> tuple[str, str]:
-    """A factor and its bounds, which are rounded outwards.
-
-    >>> factor(1.5812, 1.6523, 1.7183), factor(0.0, 1.5, math.inf)
-    (('1.65', '1.58 to 1.72'), ('1.50', 'bounds need more runs'))
-    """
+    """A factor and its bounds, which are rounded outwards."""
     if not math.isfinite(high):
         return f"{middle:.2f}", "bounds need more runs"
     places = min(max(1 - math.floor(math.log10(max(high - low, 1e-4))), 0), 4)
@@ -318,10 +314,7 @@ def relative(found: Timings, j: int) -> str:
 def markdown(found: Timings) -> str:
     """The table that hyperfine exports, with bounds in the column of relative times."""
     size, unit = unit_of(found)
-    lines = [
-        f"| Command | Mean [{unit}] | Min [{unit}] | Max [{unit}] | Relative |",
-        "|:---|---:|---:|---:|---:|",
-    ]
+    lines = [f"| Command | Mean [{unit}] | Min [{unit}] | Max [{unit}] | Relative |", "|:---|---:|---:|---:|---:|"]
     for j, command in enumerate(found.commands):
         low, high = command.range
         label = visible(command.label).replace("|", "\\|")

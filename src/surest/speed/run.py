@@ -115,7 +115,8 @@ def fastest(
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     rng = np.random.default_rng(seed)
     began = time.perf_counter()
-    with laboratory(given, shell, ignore_failure, clock) as lab:
+    with contextlib.closing(Stopwatch(clock)) as stopwatch:
+        lab = Laboratory(given, stopwatch, shell, ignore_failure)
         befores, prepares, afters = (
             lab.helpers(jobs, what) for jobs, what in ((setup, "setup"), (prepare, "prepare"), (cleanup, "cleanup"))
         )
@@ -156,7 +157,7 @@ class Laboratory:
     jobs: Mapping[str, Job]
     stopwatch: Stopwatch
     asked_shell: str | None
-    ignore_failure: bool
+    ignore_failure: bool = False
     shell: str | None = None
     start: Run = NOTHING  # what the start of the shell takes
 
@@ -195,18 +196,6 @@ class Laboratory:
     def _help(self, line: str, what: str) -> None:
         shell = self.shell if self.asked_shell is not None else chosen_shell(None, [line])
         self.stopwatch.run(f"{what}: {line}", words_of(line, shell))
-
-
-@contextmanager
-def laboratory(
-    jobs: Mapping[str, Job], shell: str | None, ignore_failure: bool, clock: Callable[[], float] = time.perf_counter
-) -> Iterator[Laboratory]:
-    """A laboratory, closed at the end."""
-    stopwatch = Stopwatch(clock)
-    try:
-        yield Laboratory(jobs, stopwatch, shell, ignore_failure)
-    finally:
-        stopwatch.close()
 
 
 @contextmanager
@@ -252,11 +241,7 @@ def _driven(
 
 
 def judged(run: Run, by: str) -> float:
-    """The time of a run that counts.
-
-    >>> judged(Run(0.5, 0.25, 0.125, 0), "wall"), judged(Run(0.5, 0.25, 0.125, 0), "cpu")
-    (0.5, 0.375)
-    """
+    """The time of a run that counts."""
     return run.seconds if by == "wall" else run.user + run.system
 
 
@@ -276,11 +261,7 @@ def named(job: Job) -> str:
 
 
 def labelled(commands: Sequence[Job] | Mapping[str, Job], names: Sequence[str] = ()) -> dict[str, Job]:
-    """Commands by name: the given names first, else the commands themselves, numbered if repeated.
-
-    >>> list(labelled(["ls", "ls", "ls -a"])), list(labelled(["ls", "ls -a"], ["plain"]))
-    (['ls', 'ls (2)', 'ls -a'], ['plain', 'ls -a'])
-    """
+    """Commands by name: the given names first, else the commands themselves, numbered if repeated."""
     if isinstance(commands, Mapping):
         return dict(commands)
     if isinstance(commands, str) or not isinstance(commands, Sequence):

@@ -34,33 +34,25 @@ class Run(NamedTuple):
 NOTHING = Run(0.0, 0.0, 0.0, 0)
 
 
-def words_in(line: str, label: str = "") -> list[str]:
+def words_in(line: str) -> list[str]:
     """The words of a command line; raises if there are none."""
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise SourceError(f"command {label or line!r}: {error}") from None
+        raise SourceError(f"command {line!r}: {error}") from None
     if not words or "\0" in line:
-        raise SourceError(f"command {label or line!r} is empty; write a command line such as 'sort data.txt'")
+        raise SourceError(f"command {line!r} is empty; write a command line such as 'sort data.txt'")
     return words
 
 
 def needs_shell(line: str) -> bool:
-    """Whether a command line means something to a shell alone: a pipe, a pattern, a variable, a command built into it.
-
-    >>> needs_shell("gzip -1 -c file"), needs_shell("cat file | wc"), needs_shell("A=1 env"), needs_shell("exit 3")
-    (False, True, True, True)
-    """
+    """Whether a command line means something to a shell alone: a pipe, a pattern, a variable, a command built into it."""
     program = words_in(line)[0]
     return bool(SHELL_SIGNS & set(line)) or "=" in program or shutil.which(program) is None
 
 
 def chosen_shell(shell: str | None, lines: Sequence[str]) -> str | None:
-    """The shell that runs all of these lines, or None. By default there is one if a line needs it.
-
-    >>> chosen_shell(None, ["ls", "ls | wc"]), chosen_shell(None, ["ls"]), chosen_shell("none", ["ls | wc"])
-    ('sh', None, None)
-    """
+    """The shell that runs all of these lines, or None. By default there is one if a line needs it."""
     if shell == "none":
         return None
     if shell is None:
@@ -174,14 +166,6 @@ def shell_start(stopwatch: Stopwatch, shell: str | None) -> Run:
 
 
 def less(run: Run, start: Run) -> Run:
-    """A run without the start of the shell.
-
-    >>> less(Run(0.5, 0.2, 0.01, 0), Run(0.1, 0.05, 0.02, 0))
-    Run(seconds=0.4, user=0.15000000000000002, system=0.0, status=0)
-    """
-    return Run(
-        max(run.seconds - start.seconds, 0.0),
-        max(run.user - start.user, 0.0),
-        max(run.system - start.system, 0.0),
-        run.status,
-    )
+    """A run without the start of the shell."""
+    seconds, user, system = (max(own - of, 0.0) for own, of in zip(run[:3], start[:3], strict=True))
+    return Run(seconds, user, system, run.status)

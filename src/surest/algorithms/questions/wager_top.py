@@ -222,8 +222,8 @@ class SetLedger:
         Contenders are its arms, and those against which some arm of it is not certified: each of the m best is among them at
         all times with probability at least 1 − δ (each, not all together).
         """
-        n, chosen, weakest, smallest = len(self.book.counts), self.chosen, -math.inf, 1.0
-        contenders = tuple(range(n))
+        book, chosen, weakest, smallest = self.book, self.chosen, -math.inf, 1.0
+        contenders = tuple(range(len(book.counts)))
         if self.nominated is not None:
             certified, starts = self.certified.copy(), self.minimisers.copy()  # to look must change nothing
             todo = certified < self.goal
@@ -243,14 +243,8 @@ class SetLedger:
             evidence=weakest,
             threshold=self.goal,
             forecast=self._forecast(weakest),
-            intervals=confidence_sequence(self.book.before, self.book.delta, self.book.since),
-            lead=lead_of(
-                self.book.before,
-                chosen[-1],
-                runner_up(self.book.empirical, chosen),
-                self.book.delta,
-                self.book.since,
-            ),
+            intervals=confidence_sequence(book.before, book.delta, book.since),
+            lead=lead_of(book.before, chosen[-1], runner_up(book.empirical, chosen), book.delta, book.since),
         )
 
     def _forecast(self, weakest: float) -> float | None:

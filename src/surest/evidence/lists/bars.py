@@ -126,12 +126,6 @@ class Differences:
         return np.where(np.isinf(first) & np.isinf(second), self._sums.nearer(), second > first).astype(np.int64)
 
 
-def by_any_error(evidence: FloatArray, delta: float) -> BoolArray:
-    """The claims (a row each) whose wealth has reached n/δ for n arms: any of them is wrong with probability at most δ."""
-    reached: BoolArray = evidence >= evidence.shape[1] / delta
-    return reached
-
-
 def by_share(evidence: FloatArray, delta: float) -> BoolArray:
     """The claims (a row each) made so that of each kind the expected share of wrong ones is at most δ: e-BH, row by row.
 
@@ -155,17 +149,6 @@ class EachArm:
     than the control's (1), or at most the control's and the margin (−1). With `gate` the bets are those of `lists.gate`, and so
     they are where the row of one arm is `known` beforehand, which is not evaluated then: that of the control or, of a gate, of
     the other arm. `more` are features of the items for predictions; `asked` is what else `Differences` takes.
-
-    >>> above = EachArm(2, np.ones(90), Question("above", bar=0.5), 0.05)
-    >>> while len(above.play):
-    ...     above.count(np.array([0.9, 0.2])[above.play])
-    >>> above.status().verdicts
-    (1, -1)
-    >>> against = EachArm(3, np.ones(90), Question("control", control=1, margin=0.1), 0.05)
-    >>> while len(against.play):
-    ...     against.count(np.array([0.9, 0.5, 0.2])[against.play])
-    >>> against.status().verdicts
-    (1, 0, -1)
     """
 
     def __init__(
@@ -222,7 +205,8 @@ class EachArm:
         self.claims.count(arms, values if self.control is None else values[is_control] - values[~is_control])
         evidence, side = self.claims.evidence(), np.where(self.made < 0, self.claims.nearer(), self.made)
         evidence[1 - side, np.arange(len(side))] = 0.0  # an arm speaks for one claim: to count less is safe
-        ready = (by_any_error if self.error == "fwer" else by_share)(evidence, self.delta)
+        enough = evidence.shape[1] / self.delta  # of a claim, so that any is wrong with probability at most δ
+        ready = evidence >= enough if self.error == "fwer" else by_share(evidence, self.delta)
         for claim in (0, 1):
             fresh = arms[ready[claim, arms]]
             self.made[fresh] = claim

@@ -30,11 +30,6 @@ class Contest:
 
     `known` has the champion's scores that were known beforehand, NaN for the others, in the order in which items come. "Not
     better" is refuted at `level`, "better by more than `worth`" at δ.
-
-    >>> contest = Contest(np.array([1.0, np.nan] * 50), worth=0.1, level=0.01, delta=0.05)
-    >>> verdicts = [contest.add(-1.0 if k % 2 else 0.0) for k in range(20)]
-    >>> verdicts.index("rejected"), verdicts[-1], contest.counted
-    (9, 'rejected', 10)
     """
 
     def __init__(self, known: FloatArray, worth: float, level: float, delta: float) -> None:

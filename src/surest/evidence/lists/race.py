@@ -27,12 +27,6 @@ class Standings:
 
     `n` arms go through `total` units; `weights` are the units' in the order in which they come, of mean 1. With
     `population`, the question is about what the items were drawn from.
-
-    >>> standings = Standings(2, np.ones(3), delta=0.2)
-    >>> standings.count(np.array([1.0, 0.0]))
-    >>> standings.count(np.array([1.0, 0.0]))
-    >>> standings.play, standings.certain
-    (array([0]), array([False,  True]))
     """
 
     def __init__(

@@ -13,14 +13,7 @@ from surest.kernels.lists import all_inside
 
 
 class Scores:
-    """Scores of arms, unit by unit, in the order in which the units come; an arm may leave off anywhere.
-
-    >>> scores = Scores(2, np.ones(5))
-    >>> scores.count(np.array([0, 1]), np.array([1.0, 0.5]))
-    >>> scores.count(np.array([1]), np.array([0.5]))
-    >>> scores.sums, scores.seen, scores.left
-    (array([1., 1.]), array([1, 2]), 3.0)
-    """
+    """Scores of arms, unit by unit, in the order in which the units come; an arm may leave off anywhere."""
 
     def __init__(self, n: int, weights: FloatArray, population: bool = False) -> None:
         self.weights, self.population = weights, population
@@ -106,11 +99,7 @@ class Scores:
 
 
 def strength(wealth: float) -> tuple[float, float]:
-    """The level at which evidence of this wealth certifies something, and the evidence in nats.
-
-    >>> strength(20.0), strength(0.5), strength(0.0)
-    ((0.05, 2.995732273553991), (1.0, -0.6931471805599453), (1.0, -inf))
-    """
+    """The level at which evidence of this wealth certifies something, and the evidence in nats."""
     return (min(1.0, 1 / wealth), log(wealth)) if wealth > 0 else (1.0, -inf)
 
 
@@ -135,5 +124,4 @@ class Pairs:
         if not population:
             late = total - self.used - self.sums[play] - total * self.epsilon <= TOLERANCE_ON_LISTS * total
             self.wealth[play[late]] = inf
-        wealth: FloatArray = self.wealth @ self.prior
-        return wealth
+        return self.wealth @ self.prior

@@ -121,14 +121,7 @@ MOST_SETS = 200_000  # so many sets have a wealth each; where there are more, pa
 
 
 class Top:
-    """The m best of n arms: which are, which are not, and which may be, wrong with probability at most δ.
-
-    >>> top = Top(3, 2, np.ones(9), 0.05)
-    >>> while len(top.play):
-    ...     top.count(np.array([1.0, 0.5, 0.0])[top.play])
-    >>> top.named, top.scores.t
-    (array([0, 1]), 6)
-    """
+    """The m best of n arms: which are, which are not, and which may be, wrong with probability at most δ."""
 
     def __init__(
         self, n: int, m: int, weights: FloatArray, delta: float, epsilon: float = 0.0, population: bool = False,

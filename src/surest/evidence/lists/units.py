@@ -27,8 +27,7 @@ class Units:
         if high - low == end - first:  # single items
             return np.asarray(scores, dtype=np.float64).T
         weighted = np.asarray(scores, dtype=np.float64) * self.inner[low:high]
-        sums: FloatArray = np.add.reduceat(weighted, self.starts[first:end] - low, axis=1).T
-        return sums
+        return np.add.reduceat(weighted, self.starts[first:end] - low, axis=1).T
 
 
 def as_they_are(items: int) -> Units:
@@ -98,5 +97,4 @@ def shares(weights: FloatArray, k: int) -> FloatArray:
     for x, part in zip(np.exp(nodes), density / density.sum(), strict=True):
         if part > 1e-25:
             counts += part / -np.expm1(-used * x)
-    found: FloatArray = used * counts / total
-    return found
+    return used * counts / total

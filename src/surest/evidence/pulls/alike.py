@@ -6,16 +6,11 @@ import numpy.typing as npt
 from surest.core.protocol import IntArray
 from surest.kernels.crowds import numbered
 
-CROWD = 1_000  # from so many arms on, those in the same state are treated together
+CROWD = 1_000  # minimum number of arms for which those in the same state are treated together
 
 
 def kinds_of(*columns: npt.NDArray[np.generic]) -> tuple[IntArray, IntArray]:
-    """The kind of each arm, numbered as they first come, and the first arm of each kind: arms are alike if all columns are.
-
-    >>> kinds, firsts = kinds_of(np.array([0.5, 0.25, 0.5, 0.5]), np.array([7, 7, 7, 8]))
-    >>> kinds, firsts
-    (array([0, 1, 0, 2]), array([0, 1, 3]))
-    """
+    """The kind of each arm, numbered as they first come, and the first arm of each kind: arms are alike if all columns are."""
     words = np.empty((len(columns), len(columns[0])), np.uint64)
     for place, column in enumerate(columns):
         words[place] = column.view(np.uint64) if column.dtype.kind == "f" else column.astype(np.uint64)

@@ -58,9 +58,9 @@ def lead_of(digests: Digests, first: int, second: int, delta: float, more: Diges
     most = min(MOST_LEADS - 1, n - 2)
     leading = np.argpartition(-means, most)[:most]
     arms = [first, second, *leading.tolist()]
-    kept = _some_of(digests, arms)
+    kept = digests.of(arms)
     if more is not None:
-        kept.take(_some_of(more, arms))
+        kept.take(more.of(arms))
     return Leads(first, tuple(arms[1:]), kept, math.log(n * (n - 1) / delta))
 
 
@@ -75,7 +75,7 @@ class Leads(NamedTuple):
     def __call__(self, over: int | None = None) -> LeadBounds:
         """The bounds of the lead over an arm, by default the runner-up."""
         place = 0 if over is None else self.others.index(over)
-        return _lead(_some_of(self.digests, [0, place + 1]), self.first, self.others[place], self.goal)
+        return _lead(self.digests.of([0, place + 1]), self.first, self.others[place], self.goal)
 
 
 def runner_up(means: FloatArray, chosen: Sequence[int]) -> int:
@@ -92,10 +92,3 @@ def _lead(two: Digests, first: int, second: int, goal: float) -> LeadBounds:
     width = 1.3 * math.sqrt(2.0 * goal * float((estimates(two)[1] / two.counts).sum()))
     low, high = surely(*two.told(), 0, 1, width, goal), -surely(*two.told(), 1, 0, width, goal)
     return LeadBounds(first, second, float(low), float(high))
-
-
-def _some_of(digests: Digests, arms: list[int]) -> Digests:
-    some = Digests(len(arms), digests.values.shape[1] - 1)
-    for name in ("values", "weights", "size", "counts", "sums"):
-        getattr(some, name)[:] = getattr(digests, name)[arms]
-    return some

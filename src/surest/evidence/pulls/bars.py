@@ -51,7 +51,7 @@ def share_needs(evidence: FloatArray, up: BoolArray, delta: float) -> FloatArray
 
 
 def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: float) -> IntArray:
-    """A verdict an arm, such that the share of wrong ones is at most δ in expectation: among all, and among those above.
+    """One verdict per arm, such that the share of wrong ones is at most δ in expectation: among all, and among those above.
 
     `above` and `below` are each arm's evidence, at this moment, in nats; `up` says which of the two counts. Declared are
     the most arms D such that each has a wealth of n/(δ·|D|), and such that those above are `allowed`.

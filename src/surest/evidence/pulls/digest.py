@@ -7,6 +7,8 @@ and the rest to u: the mean stays, and since log(1 − α + α·v/x) is concave 
 kept exactly.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,17 +16,11 @@ from surest.core.protocol import Atoms, FloatArray, IntArray
 from surest.kernels import digests
 from surest.kernels.bets import Rows
 
-ATOMS = 32  # atoms kept an arm: the variance grows by less than 1 %
+ATOMS = 32  # atoms kept per arm: the variance grows by less than 1 %
 
 
 class Digests:
-    """Digests of n arms: arm i holds ``values[i, :size[i]]`` (rising) with ``weights[i, :size[i]]``.
-
-    >>> digests = Digests(2)
-    >>> digests.add([0, 0, 1], [1.0, 0.0, 0.25])
-    >>> digests.counts, digests.means
-    (array([2., 1.]), array([0.5 , 0.25]))
-    """
+    """Digests of n arms: arm i holds ``values[i, :size[i]]`` (rising) with ``weights[i, :size[i]]``."""
 
     def __init__(self, n: int, atoms: int = ATOMS) -> None:
         if atoms < 2:
@@ -64,16 +60,19 @@ class Digests:
 
     def grow(self, more: int) -> None:
         """Make room for more arms."""
-        for name in ("values", "weights", "size", "counts", "sums"):
-            array = getattr(self, name)
+        for name, array in vars(self).items():
             setattr(self, name, np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)]))
 
+    def of(self, arms: Sequence[int] | IntArray) -> "Digests":
+        """Copies of the digests of some arms."""
+        some = Digests(0)
+        for name, array in vars(self).items():
+            setattr(some, name, array[np.asarray(arms)])
+        return some
+
     def copy(self) -> "Digests":
-        """The same digests, apart."""
-        twin = Digests(len(self.size), self.values.shape[1] - 1)
-        for name in ("values", "weights", "size", "counts", "sums"):
-            getattr(twin, name)[:] = getattr(self, name)
-        return twin
+        """Copies of all of them."""
+        return self.of(np.arange(len(self.size)))
 
     def take(self, other: "Digests") -> None:
         """Merge the rewards of another set of digests into this one, and empty the other."""

@@ -112,11 +112,7 @@ def read_tables(folder: Path) -> dict[str, FloatArray]:
 
 
 def methods() -> dict[str, str]:
-    """The methods for the best arm on a list of items, with their standings.
-
-    >>> list(methods())[:3]
-    ['race', 'everything', 'averaged-opponents']
-    """
+    """The methods for the best arm on a list of items, with their standings."""
     listed = {e.name: str(e.standing) for e in all_entries() if e.works_on == "items" and "best" in e.answers}
     return {**listed, MARGINALS: "proven"}
 
@@ -165,12 +161,7 @@ def row_of(
 
 
 def as_markdown(rows: Iterable[ItemRow]) -> str:
-    """A table of rows.
-
-    >>> print(as_markdown([]))
-    | table | arms × items | gap | method | standing | share of cells | wrong | mean regret | seconds |
-    |---|---|---|---|---|---|---|---|---|
-    """
+    """A table of rows."""
     lines = [
         "| table | arms × items | gap | method | standing | share of cells | wrong | mean regret | seconds |",
         "|---|---|---|---|---|---|---|---|---|",

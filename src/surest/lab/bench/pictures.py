@@ -28,6 +28,8 @@ DASHES: dict[str, str | tuple[int, tuple[float, ...]]] = {
     YOURS: (0, (6, 1, 1, 1)),
 }
 MARKERS = "osD^vP*Xh"
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02), "frameon": False, "fontsize": 8}
+"""Where legends stand: to the right of the axes."""
 
 
 class Style(NamedTuple):
@@ -55,7 +57,8 @@ def draw(done: Done, rows: Sequence[Row], kind: str, path: str | Path) -> None:
     elif kind == "profile":
         figure = performance_profile(rows)
     else:
-        first = {case: runs for case, runs in done.items() if _same(case, next(iter(done)))}
+        one = next(iter(done))
+        first = {case: runs for case, runs in done.items() if case.instance is one.instance and case.delta == one.delta}
         figure = stopping_times(first) if kind == "times" else allocation(first)
     save(figure, path)
 
@@ -72,8 +75,7 @@ def pulls_against_n(rows: Sequence[Row], algorithms: Sequence[str] | None = None
     rows = [row for row in rows if row.instance.partition(":")[0] == kin]
     if len(sizes(rows, kin)) < 2:
         raise UsageError("pulls against n need one kind of instance at several n, such as example1:10 example1:100")
-    figure, axes = _canvas(6.6, 4.6)
-    figure.subplots_adjust(right=0.72)
+    figure, axes = _canvas(4.6, _title(kin), right=0.72)
     bound = sorted({(row.n, row.lower_bound) for row in rows})
     axes.plot(*zip(*bound, strict=True), color=INK, lw=2.2, zorder=5)
     ends = [(bound[-1][1], "lower bound", INK)]
@@ -85,27 +87,25 @@ def pulls_against_n(rows: Sequence[Row], algorithms: Sequence[str] | None = None
         ends.append((mean[-1], style.name, style.colour))
     axes.set(xscale="log", yscale="log", xlabel="number of arms n", ylabel=f"mean pulls, δ = {rows[0].delta:g}")
     axes.set_xticks(sorted({row.n for row in rows}))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    _plain_numbers(axes)
     _label_ends(axes, ends)
-    axes.set_title(_title(kin), loc="left", fontsize=10)
     if any(row.undecided for row in rows):
         figure.text(0.01, 0.01, "open triangles: some runs hit the budget", fontsize=7, color=GREY)
     return figure
 
 
-def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = None) -> Figure:
+def performance_profile(rows: Sequence[Row]) -> Figure:
     """For each algorithm, the share of instances on which it needs at most τ times the fewest mean pulls."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    shown = styles(rows, algorithms)
+    shown = styles(rows)
     chosen = {style.name for style in shown}
     mean = {(r.instance, r.algorithm): r.mean if not r.undecided else math.inf for r in rows}
     least = {i: min(mean.get((i, a), math.inf) for a in chosen) for i in names}
     names = [i for i in names if math.isfinite(least[i])]
     if not names:
         raise UsageError("no algorithm decided any instance within the budget; there is nothing to draw")
-    figure, axes = _canvas(6.6, 4.2)
-    figure.subplots_adjust(right=0.7)
+    levels = " and ".join(f"{delta:g}" for delta in dict.fromkeys(row.delta for row in rows))
+    figure, axes = _canvas(4.2, f"Performance profile, δ = {levels}", right=0.7)
     ratio = {a: np.sort([mean.get((i, a), math.inf) / least[i] for i in names]) for a in chosen}
     ratio = {a: values[np.isfinite(values)] for a, values in ratio.items()}  # an undecided run never gets there
     right = max(2.0, 1.3 * max(values.max(initial=1.0) for values in ratio.values()))
@@ -116,39 +116,27 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
     axes.set(xscale="log", xlim=(0.98, right), ylim=(0, 1.02))
     axes.set(xlabel="τ: mean pulls over the fewest", ylabel=f"share of {len(names)} instances")
     axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5) if right < 150 else (1,), numticks=9))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.legend(
-        [axes.lines[k] for k in range(len(shown))],
-        [style.name for style in shown],
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.02),
-        frameon=False,
-        fontsize=8,
-        handlelength=2.6,
-    )
-    levels = " and ".join(f"{delta:g}" for delta in dict.fromkeys(row.delta for row in rows))
-    axes.set_title(f"Performance profile, δ = {levels}", loc="left", fontsize=10)
+    _plain_numbers(axes)
+    axes.legend(axes.lines[: len(shown)], [style.name for style in shown], **BESIDE, handlelength=2.6)
     return figure
 
 
-def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
+def stopping_times(done: Done) -> Figure:
     """Every run's pulls on one instance: a dot per run, with median, mean and 95 % quantile."""
-    case, rows = _one_instance(done)
-    shown = sorted(styles(rows, algorithms, most=16), key=lambda style: -style.mean)
-    figure, axes = _canvas(6.6, 0.9 + 0.34 * len(shown))
-    figure.subplots_adjust(left=0.3, bottom=0.72 / figure.get_figheight(), top=1 - 0.38 / figure.get_figheight())
+    case, rows = next(iter(done)), rows_of(done)
+    shown = sorted(styles(rows, most=16), key=lambda style: -style.mean)
+    height = 0.9 + 0.34 * len(shown)
+    figure, axes = _canvas(height, _title_of(case), left=0.3, bottom=0.72 / height, top=1 - 0.38 / height)
     jitter = np.random.default_rng(0)
     runs = {c.algorithm: replications for c, replications in done.items()}
     for place, style in enumerate(shown):
         found = runs[style.name]
         pulls, cut = np.array([r.pulls for r in found], float), np.array([not r.decided for r in found])
         wrong = np.array([r.decided and not r.right for r in found])
-        height = place + jitter.uniform(-0.27, 0.27, len(pulls))
-        plain_ = ~cut & ~wrong
-        axes.plot(pulls[plain_], height[plain_], "o", ms=2.6, mew=0, alpha=0.45, color=style.colour, rasterized=True)
-        axes.plot(pulls[wrong], height[wrong], "x", ms=5, mew=1.3, color="black", zorder=6)
-        axes.plot(pulls[cut], height[cut], ">", ms=4, mfc="none", color=style.colour)
+        level, right = place + jitter.uniform(-0.27, 0.27, len(pulls)), ~cut & ~wrong
+        axes.plot(pulls[right], level[right], "o", ms=2.6, mew=0, alpha=0.45, color=style.colour, rasterized=True)
+        axes.plot(pulls[wrong], level[wrong], "x", ms=5, mew=1.3, color="black", zorder=6)
+        axes.plot(pulls[cut], level[cut], ">", ms=4, mfc="none", color=style.colour)
         axes.plot([np.median(pulls)] * 2, [place - 0.36, place + 0.36], color=INK, lw=1.8, zorder=5)
         axes.plot(pulls.mean(), place, "D", ms=4.2, color="white", mec=INK, mew=1, zorder=6)
         axes.plot([np.quantile(pulls, 0.95)] * 2, [place - 0.22, place + 0.22], color=INK, lw=0.9, zorder=5)
@@ -161,14 +149,13 @@ def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figur
     axes.set_yticks(range(len(shown)), [style.name for style in shown])
     for tick, style in zip(axes.get_yticklabels(), shown, strict=True):
         tick.set_color(style.colour)
-    axes.set_title(f"{_title(case.instance.name)}, δ = {case.delta:g}", loc="left", fontsize=10)
     axes.grid(axis="y", visible=False)
     return figure
 
 
 def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
     """The share of its pulls that each algorithm gives each arm of one instance, beside the optimal shares."""
-    case, rows = _one_instance(done)
+    case, rows = next(iter(done)), rows_of(done)
     weights = case.instance.characteristic.weights
     shares = {
         c.algorithm: np.mean([np.array(r.per_arm) / max(r.pulls, 1) for r in runs], axis=0)
@@ -179,27 +166,17 @@ def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
         raise UsageError("an allocation needs an instance of at most 64 arms with one best arm")
     order = np.argsort(-case.instance.arms.means, kind="stable")[:12]
     shown = [style for style in styles(rows, algorithms, most=6) if style.name in shares]
-    figure, axes = _canvas(6.6, 3.8)
-    figure.subplots_adjust(right=0.7, bottom=0.19)
+    figure, axes = _canvas(3.8, _title_of(case), right=0.7, bottom=0.19)
     places = np.arange(len(order))
     axes.bar(places, weights[order], width=0.86, color="#dddddd", zorder=1, label="optimal shares w*")
     for k, style in enumerate(shown):
-        offset = (k - (len(shown) - 1) / 2) * 0.8 / max(len(shown), 2)
-        axes.plot(
-            places + offset,
-            shares[style.name][order],
-            style.marker,
-            ms=5,
-            color=style.colour,
-            label=style.name,
-            zorder=3,
-        )
+        beside, own = places + (k - (len(shown) - 1) / 2) * 0.8 / max(len(shown), 2), shares[style.name][order]
+        axes.plot(beside, own, style.marker, ms=5, color=style.colour, label=style.name, zorder=3)
     labels = [f"{case.instance.arms.labels[i]}\n{case.instance.arms.means[i]:.3g}" for i in order]
     axes.set_xticks(places, labels, fontsize=8)
     axes.set(xlabel="arm, and its mean", ylabel="share of the pulls")
     axes.grid(axis="x", visible=False)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=8)
-    axes.set_title(f"{_title(case.instance.name)}, δ = {case.delta:g}", loc="left", fontsize=10)
+    axes.legend(**BESIDE)
     return figure
 
 
@@ -241,37 +218,34 @@ def sizes(rows: Sequence[Row], kind: str) -> set[int]:
     return {row.n for row in rows if row.instance == f"{kind}:{row.n}"}
 
 
-def _same(case: Case, other: Case) -> bool:
-    return case.instance is other.instance and case.delta == other.delta
-
-
-def _one_instance(done: Done) -> tuple[Case, list[Row]]:
-    return next(iter(done)), rows_of(done)
-
-
 def _title(name: str) -> str:
     return {"example1": "Example 1: means 1 − i/n"}.get(name, name if len(name) < 60 else name[:57] + "…")
 
 
 def _line(style: Style) -> dict[str, Any]:
-    return {
-        "color": style.colour,
-        "ls": style.dashes,
-        "lw": style.width,
-        "zorder": 4 if style.name == "wager" else 3,
-    }
+    return {"color": style.colour, "ls": style.dashes, "lw": style.width, "zorder": 4 if style.name == "wager" else 3}
 
 
-def _canvas(width: float, height: float) -> tuple[Figure, Any]:
-    figure = Figure((width, height))
+def _title_of(case: Case) -> str:
+    return f"{_title(case.instance.name)}, δ = {case.delta:g}"
+
+
+def _canvas(height: float, title: str, **margins: float) -> tuple[Figure, Any]:
+    figure = Figure((6.6, height))
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    figure.subplots_adjust(left=0.12, right=0.97, bottom=0.14, top=0.91)
+    figure.subplots_adjust(**{"left": 0.12, "right": 0.97, "bottom": 0.14, "top": 0.91} | margins)
+    axes.set_title(title, loc="left", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(True, color="#e6e6e6", lw=0.6, zorder=0)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8.5, colors=INK)
     return figure, axes
+
+
+def _plain_numbers(axes: Any) -> None:
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _label_ends(axes: Any, ends: Sequence[tuple[float, str, str]]) -> None:

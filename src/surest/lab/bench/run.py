@@ -52,7 +52,7 @@ class Case:
     epsilon: float = 0.0
     budget: int | None = None
     function: Callable[..., Any] | None = None
-    """The algorithm itself, where it is somebody's own function; its name is then only what to call it."""
+    """The algorithm itself, where it is a user's own function; its name is then only a label."""
 
     @property
     def entry(self) -> Entry:
@@ -113,12 +113,8 @@ def _case(instance: Instance, algorithm: Algorithm, delta: float, epsilon: float
     if len(arms) < 2:
         raise UsageError(f"instance {instance.name} has a single arm: there is nothing to compare")
     own_epsilon = 0.0 if entry.goal in ("best arm", "fixed budget") else epsilon  # the best arm is ε-optimal too
-    if (
-        budget is None
-        and own_epsilon == 0
-        and entry.goal != "fixed budget"
-        and math.isinf(instance.characteristic.time)
-    ):
+    endless = budget is None and own_epsilon == 0 and entry.goal != "fixed budget"
+    if endless and math.isinf(instance.characteristic.time):
         raise UsageError(
             f"{instance.name} has two best arms, which no number of pulls tells apart: give --budget or --epsilon"
         )
@@ -153,11 +149,7 @@ def seed_of(seed: int, case: Case, run: int) -> int:
 
 
 def order_of(seed: int, n: int) -> IntArray:
-    """The order in which a replication meets its arms.
-
-    >>> order_of(1, 4)
-    array([3, 0, 2, 1])
-    """
+    """The order in which a replication meets its arms."""
     return np.random.default_rng([seed, n, 1]).permutation(n)
 
 
@@ -240,7 +232,8 @@ def replications(
                     left = left[len(done) :]
             return
         _check_portable([case for case, _ in wanted])
-        queue = deque((case, part) for case, runs in wanted for part in _stripes(runs, width))
+        shared = ((case, runs[k::width]) for case, runs in wanted for k in range(width))  # each part as even as can be
+        queue = deque((case, part) for case, part in shared if len(part))
         busy: dict[Future[list[Replication]], tuple[Case, Sequence[int]]] = {}
         while queue or busy:
             while queue and len(busy) < 2 * width:
@@ -271,11 +264,6 @@ def _check_portable(cases: Sequence[Case]) -> None:
             ) from None
 
 
-def _stripes(runs: Sequence[int], width: int) -> list[Sequence[int]]:
-    """Runs divided among the workers; each part as even as can be."""
-    return [part for part in (runs[k::width] for k in range(width)) if len(part)]
-
-
 @contextmanager
 def _executor(workers: int | str) -> Iterator[tuple[Executor | None, int]]:
     """What runs the work (None: this process), and how many at a time."""
@@ -288,16 +276,12 @@ def _executor(workers: int | str) -> Iterator[tuple[Executor | None, int]]:
     if workers == 1:
         yield None, 1
         return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
+    # Workers leave Ctrl-C to this process, which stops handing out work.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
     try:
         yield pool, workers
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent, which stops handing out work."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -53,65 +53,37 @@ class Instance:
 
 
 def numbered(means: npt.ArrayLike) -> FiniteArms:
-    """Bernoulli arms with the labels 1 … n, as ``surest identify bernoulli:…`` has them.
-
-    >>> numbered([0.5, 0.4]).labels
-    ('1', '2')
-    """
+    """Bernoulli arms with the labels 1 … n, as ``surest identify bernoulli:…`` has them."""
     return bernoulli(means, [str(i) for i in range(1, np.size(means) + 1)])
 
 
 def one_above(n: int, best: float = 0.5, rest: float = 0.3) -> FiniteArms:
-    """One arm above n − 1 equal ones.
-
-    >>> one_above(3).means
-    array([0.5, 0.3, 0.3])
-    """
+    """One arm above n − 1 equal ones."""
     return numbered([best] + [rest] * (n - 1))
 
 
 def power_law(n: int, exponent: float = 0.6) -> FiniteArms:
-    """Bernoulli arms of mean 1 − (i/n)^exponent, i = 1 … n: Jamieson and others' "α = 0.6"; Example 1 has exponent 1.
-
-    >>> power_law(4).means.round(2)
-    array([0.56, 0.34, 0.16, 0.  ])
-    """
+    """Bernoulli arms of mean 1 − (i/n)^exponent, i = 1 … n: Jamieson and others' "α = 0.6"; Example 1 has exponent 1."""
     return numbered(1 - (np.arange(1, n + 1) / n) ** exponent)
 
 
 def batched(number: int) -> FiniteArms:
-    """0.5 against nine means drawn from [0.2, 0.4], once and for all: the instances of batched identification.
-
-    >>> batched(1).means.round(2)
-    array([0.5 , 0.3 , 0.39, 0.23, 0.39, 0.26, 0.28, 0.37, 0.28, 0.31])
-    """
+    """0.5 against nine means drawn from [0.2, 0.4], once and for all: the instances of batched identification."""
     return numbered([0.5, *np.random.default_rng(number).uniform(0.2, 0.4, 9)])
 
 
 def narrow(n: int, gap: float, spread: float) -> FiniteArms:
-    """Arms at 0.5, 0.5 − gap, 0.5 − 2·gap …, each ± `spread` with probability a half.
-
-    >>> narrow(3, 0.02, 0.05).variances.round(4)
-    array([0.0025, 0.0025, 0.0025])
-    """
+    """Arms at 0.5, 0.5 − gap, 0.5 − 2·gap …, each ± `spread` with probability a half."""
     return finite_arms([([m - spread, m + spread], [1, 1]) for m in 0.5 - gap * np.arange(n)])
 
 
 def skewed() -> FiniteArms:
-    """A constant 0.5 against {0.4 with probability 0.8, 1 otherwise}: plug-in variances are wrong here too often.
-
-    >>> skewed().means
-    array([0.5 , 0.52])
-    """
+    """A constant 0.5 against {0.4 with probability 0.8, 1 otherwise}: plug-in variances are wrong here too often."""
     return finite_arms([([0.5], [1]), ([0.4, 1.0], [4, 1])])
 
 
 def ratings(n: int) -> FiniteArms:
-    """Arms like star ratings: most rewards at one of two neighbouring stars, means 0.02 apart.
-
-    >>> ratings(3).means.round(3)
-    array([0.75, 0.73, 0.71])
-    """
+    """Arms like star ratings: most rewards at one of two neighbouring stars, means 0.02 apart."""
     return finite_arms([(STARS, _tilted(0.75 - 0.02 * i)) for i in range(n)])
 
 

@@ -5,12 +5,11 @@ import io
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from surest.algorithms import lookup
 from surest.algorithms.entry import Goal, Standing
 from surest.lab.bench.record import Done
 from surest.lab.bench.run import Case, Replication
@@ -18,7 +17,6 @@ from surest.numerics import at_least
 
 DOUBT = 0.001
 """There are too many wrong answers if a δ-correct algorithm makes as many with a probability below this."""
-
 QUOTED = 30  # the fewest runs of a row that prose quotes: fewer do not tell a mean
 
 
@@ -46,7 +44,7 @@ class Row:
     max: int
     lower_bound: float  # the least expected pulls of any δ-correct algorithm; not a number where it does not apply
     ratio: float  # the mean over the lower bound
-    microseconds: float  # of the processor, a pull
+    microseconds: float  # of processor time per pull
     seconds: float
     control: bool
     heuristic_of: str | None
@@ -69,18 +67,14 @@ def row_of(case: Case, replications: Sequence[Replication]) -> Row:
     seconds = sum(r.seconds for r in replications)
     bound = case.instance.characteristic.lower_bound(case.delta) if case.epsilon == 0 else math.nan
     return Row(
+        **{name: getattr(case, name) for name in ("algorithm", "delta", "epsilon", "budget")},
+        **{name: getattr(entry, name) for name in ("goal", "standing", "control", "heuristic_of")},
         instance=case.instance.name,
         n=len(case.instance.arms),
-        algorithm=case.algorithm,
-        goal=entry.goal,
-        standing=entry.standing,
-        delta=case.delta,
-        epsilon=case.epsilon,
-        budget=case.budget,
         runs=runs,
         wrong=wrong,
         wrong_answers=_named(case, [r.arm for r in replications if r.decided and not r.right]),
-        wrong_p=chance(wrong, runs, case.delta),
+        wrong_p=at_least(wrong, runs, case.delta),
         undecided=sum(not r.decided for r in replications),
         mean=float(pulls.mean()),
         sem=float(pulls.std(ddof=1) / math.sqrt(runs)) if runs > 1 else math.nan,
@@ -91,8 +85,6 @@ def row_of(case: Case, replications: Sequence[Replication]) -> Row:
         ratio=float(pulls.mean() / bound) if bound > 0 else math.nan,
         microseconds=1e6 * seconds / max(pulls.sum(), 1.0),
         seconds=seconds,
-        control=entry.control,
-        heuristic_of=entry.heuristic_of,
     )
 
 
@@ -102,15 +94,6 @@ def _named(case: Case, answers: Sequence[int]) -> str:
     gaps = arms.means.max() - arms.means
     counted = sorted(Counter(answers).items(), key=lambda item: -item[1])
     return ", ".join(f"arm {arms.labels[a]} ({number(float(gaps[a]))} below the best) ×{times}" for a, times in counted)
-
-
-def chance(wrong: int, runs: int, delta: float) -> float:
-    """The probability that a method which errs with probability δ errs at least so often.
-
-    >>> chance(0, 100, 0.05), round(chance(12, 100, 0.05), 4)
-    (1.0, 0.0043)
-    """
-    return at_least(wrong, runs, delta)
 
 
 def too_often_wrong(row: Row) -> bool:
@@ -145,11 +128,7 @@ NOTES = {
 
 
 def cells(row: Row, columns: Sequence[str] = tuple(COLUMNS)) -> list[str]:
-    """A row as a person reads it.
-
-    >>> number(12345.6), number(0.0123), number(5.9e13), number(float("nan"))
-    ('12,346', '0.0123', '5.9e13', '–')
-    """
+    """A row as a person reads it."""
     shown = {
         key: number(value) if isinstance(value, int | float) else str(value) for key, value in row.columns().items()
     }
@@ -192,12 +171,7 @@ def notes(rows: Sequence[Row]) -> list[str]:
 
 
 def as_markdown(rows: Sequence[Row], columns: Sequence[str] = tuple(COLUMNS)) -> str:
-    """A table for a page.
-
-    >>> print(as_markdown([], ["instance", "mean"]))
-    | instance | mean pulls |
-    |---|---:|
-    """
+    """A table for a page."""
     lines = ["| " + " | ".join(COLUMNS[c] for c in columns) + " |"]
     lines.append("|" + "|".join("---" if c in TEXT else "---:" for c in columns) + "|")
     lines += ["| " + " | ".join(cells(row, columns)) + " |" for row in rows]
@@ -214,20 +188,3 @@ def as_csv(rows: Sequence[Row]) -> str:
         for row in rows
     )
     return text.getvalue()
-
-
-def from_csv(text: str) -> list[Row]:
-    """The rows that `as_csv` wrote."""
-    kinds = {field.name: str(field.type) for field in fields(Row)}
-    rows = []
-    for read in csv.DictReader(io.StringIO(text)):
-        entry = lookup(read["algorithm"])
-        values = {key: _value(kinds[key], value) for key, value in read.items()}
-        rows.append(Row(**values, control=entry.control, heuristic_of=entry.heuristic_of))
-    return rows
-
-
-def _value(kind: str, text: str) -> Any:
-    if "int" in kind:
-        return int(text) if text else None
-    return (float(text) if text else math.nan) if "float" in kind else text

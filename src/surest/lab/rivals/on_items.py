@@ -21,9 +21,7 @@ Survivors = Callable[[FloatArray, IntArray], IntArray]
 """From the scores so far (one row per item, one column per arm) and the arms in play: those that stay in play."""
 
 
-def elimination(
-    arms: IntArray, items: int, rng: np.random.Generator, survivors: Survivors, reason: str = "certified"
-) -> Procedure[Answer]:
+def elimination(arms: IntArray, items: int, rng: np.random.Generator, survivors: Survivors) -> Procedure[Answer]:
     """Evaluate all arms in play on item after item, dropping arms by a rule, until one is left or all items are seen."""
     order = rng.permutation(items)
     scores = np.full((items, len(arms)), np.nan)
@@ -33,7 +31,7 @@ def elimination(
         scores[t, play] = reply[:, 0]
         play = survivors(scores[: t + 1], play)
         if len(play) == 1:
-            return Answer(int(arms[play[0]]), reason=reason)
+            return Answer(int(arms[play[0]]))
     return Answer(int(arms[play[scores[:, play].sum(axis=0).argmax()]]), reason="all items seen")
 
 
@@ -118,8 +116,7 @@ def paired_t_race(
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.where(spread > 0, apart.mean(axis=0) / spread * t**0.5, 0.0)
         p_values = np.array([2 * student_tail(t - 1, each) for each in statistic.tolist()])
-        stays: IntArray = play[p_values >= delta]
-        return stays
+        return play[p_values >= delta]
 
     return elimination(arms, items, rng, survivors)
 

@@ -27,8 +27,6 @@ def lucb(
 
 # The exploration rates of KL-LUCB and KL-Racing: the proven one (Kaufmann, Kalyanakrishnan 2013) and ln((1 + ln t)/δ), with
 # which Garivier and Kaufmann (2016, section 6) ran them. No theorem covers the second.
-
-
 ALPHA, K1 = 1.1, 405.5  # of the proven rate
 
 
@@ -56,11 +54,7 @@ def kl_lucb(
 
 # lil'UCB (Jamieson, Malloy, Nowak, Bubeck 2014): optimism with bounds of the law of the iterated logarithm.
 def lil_factor(epsilon: float) -> float:
-    """c_ε of the iterated-logarithm bound.
-
-    >>> round(lil_factor(0.01))
-    21153
-    """
+    """c_ε of the iterated-logarithm bound."""
     return (2 + epsilon) / epsilon * float(log(1 + epsilon) ** -(1 + epsilon))
 
 
@@ -98,8 +92,6 @@ def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilo
 
 
 # UGapE (Gabillon, Ghavamzadeh, Lazaric 2012): shrink the gap between the best guess and what could beat it.
-
-
 HOEFFDING, BERNSTEIN, BUDGET, ADAPTIVE = 0.0, 1.0, 2.0, 3.0  # kinds of radius, as `kernels.lab.rivals.ugape` knows them
 
 

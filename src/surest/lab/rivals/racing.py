@@ -32,8 +32,6 @@ def chernoff_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -
 
 
 # Racing on betting confidence sequences (Waudby-Smith, Ramdas 2024): pull all that is left, drop what is surely worse.
-
-
 ROWS = 1 + 2 * POINTS  # of memory: see `kernels.lab.capital`
 
 

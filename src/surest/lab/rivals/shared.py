@@ -32,11 +32,7 @@ def told_h1(name: str, h1: float | None) -> float:
 
 
 def largest(arms: IntArray, means: FloatArray, keep: int, rng: np.random.Generator) -> IntArray:
-    """So many of the arms with the largest means, the largest first, ties at random.
-
-    >>> largest(np.array([4, 5, 6]), np.array([0.1, 0.3, 0.2]), 2, np.random.default_rng(0))
-    array([5, 6])
-    """
+    """So many of the arms with the largest means, the largest first, ties at random."""
     return arms[np.lexsort((rng.random(len(arms)), -means))[:keep]]
 
 
@@ -46,11 +42,7 @@ def leading(arm: int) -> Callable[[], Status]:
 
 
 def phase_ends(n: int, budget: int) -> list[int]:
-    """n_1 … n_(K−1) of Successive Rejects: how often an arm has been pulled when phase k ends.
-
-    >>> phase_ends(4, 100)
-    [16, 21, 31]
-    """
+    """n_1 … n_(K−1) of Successive Rejects: how often an arm has been pulled when phase k ends."""
     check_budget(n, budget)
     log_bar = 0.5 + sum(1 / i for i in range(2, n + 1))
     return [ceil((budget - n) / (log_bar * (n + 1 - k))) for k in range(1, n)]

@@ -40,11 +40,7 @@ def eb_tc_epsilon(arms: IntArray, delta: float, *, epsilon: float, rng: np.rando
 
 
 def calibration(x: float) -> float:
-    """C_G of Kaufmann and Koolen (2021): min over ½ < λ ≤ 1 of (g(λ) + x)/λ; about x + ln x.
-
-    >>> round(calibration(3.0), 2)
-    4.65
-    """
+    """C_G of Kaufmann and Koolen (2021): min over ½ < λ ≤ 1 of (g(λ) + x)/λ; about x + ln x."""
 
     def at(lam: float) -> float:
         g = 2 * lam - 2 * lam * log(4 * lam) + log(zeta(2 * lam)) - 0.5 * log(1 - lam)
