@@ -137,7 +137,7 @@ def test_a_coin_for_sides_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
             self.rows = rows
 
     monkeypatch.setattr(duels._Desk, "request", stuck)
-    assert sum(one_sided(seed, budget=150).certified for seed in range(40)) > 30
+    assert sum(one_sided(seed, budget=150).certified for seed in range(10)) > 7
 
 
 def test_threads_async_judges_and_one_at_a_time_agree_on_the_winner() -> None:
