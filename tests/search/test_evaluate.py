@@ -150,57 +150,6 @@ def test_small_is_good_and_bounds_are_units(reference: Result) -> None:
     bounds_hold(result, 60 * (1 - TABLE.mean(axis=1)))
 
 
-def test_ties_identical_arms_one_arm_and_one_item() -> None:
-    twins = evaluate({"a": [1.0, 0, 1, 0], "b": [1.0, 0, 1, 0]}, seed=1)
-    assert (twins.certified, twins.exact, twins.contenders) == (True, True, ("a", "b"))
-    assert "tied" in twins.reason
-    assert twins.evaluations == twins.cells == 8
-    tied = evaluate({"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.0, 0.0]}, seed=1)
-    assert tied.contenders == ("a", "b")
-    alone = evaluate({"a": lambda item: 1.0}, [1, 2], seed=1)
-    assert (alone.best, alone.certified, alone.evaluations) == ("a", True, 0)
-    single = evaluate({"a": lambda item: 0.2, "b": lambda item: 0.3}, ["only"], seed=1)
-    assert (single.best, single.certified, single.exact, single.evaluations) == ("b", True, True, 2)
-
-
-def test_a_budget_is_never_exceeded_and_leaves_contenders() -> None:
-    counted = Counted()
-    result = evaluate(list(LABELS), ITEMS, score=counted, seed=3, budget=10)
-    assert (result.certified, result.reason) == (False, "budget spent")
-    assert counted.calls.total() == result.evaluations <= 10
-    assert "kind" in result.contenders
-    calls = []
-    with ThreadPoolExecutor(8) as pool:
-        arms = {label: lambda item: calls.append(item) or 0.5 for label in "abc"}
-        surest.evaluate(arms, range(50), budget=30, seed=1, executor=pool, in_flight=8)
-    assert len(calls) <= 30
-
-
-def test_clusters_and_weights_are_options() -> None:
-    group = [i // 4 for i in range(120)]
-    result = evaluate(CELLS, seed=3, group=group, simulate=True)
-    assert result.best == "kind"
-    used = {ITEMS.index(item) for item in result.table["kind"]}
-    assert all({4 * (i // 4) + k for k in range(4)} <= used for i in used)
-    heavy = evaluate(np.array([[1.0] * 10, [0.0] * 9 + [1.0]]), seed=1, weights=[1.0] * 9 + [100.0])
-    assert heavy.best == 0
-    upset = evaluate(np.array([[1.0] * 9 + [0.0], [0.0] * 9 + [1.0]]), seed=1, weights=[1.0] * 9 + [100.0])
-    assert upset.best == 1
-
-
-def test_repeats_are_averaged() -> None:
-    calls: Counter[tuple[str, int]] = Counter()
-
-    def score(arm: str, item: int) -> float:
-        calls[arm, item] += 1
-        return float(calls[arm, item] % 2) if arm == "b" else 1.0
-
-    result = evaluate(["a", "b"], range(50), score=score, seed=1, repeats=2)
-    assert (set(calls.values()), result.best, set(result.table["b"].values())) == ({2}, "a", {0.5})
-    rounded = {"a": lambda i: 0.1, "b": lambda i: 0.0}  # means stay in their range
-    assert evaluate(rounded, range(50), bounds=(0, 0.1), repeats=3, seed=1).best == "a"
-
-
 @pytest.mark.parametrize("how", ["table", "functions", "study", "async"])
 def test_evidence_over_time_is_kept_when_asked(how: str) -> None:
     kept = {"storage": "memory:history", "name": "s"} if how == "study" else {}
@@ -261,14 +210,6 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert asked.total() == int(evaluations) + 1, "only the cell under way was evaluated again"
 
 
-def test_intervals_for_a_population_are_informative() -> None:
-    rng = np.random.default_rng(1)
-    values = (rng.random((2, 400)) < np.array([[0.9], [0.1]])).astype(float)
-    low, high = surest.evaluate(values, target="population", seed=1).intervals
-    assert (low > [0.02, -1e-9]).all()
-    assert (high < [1 + 1e-9, 0.98]).all()
-
-
 def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
     """A late arm that is 0 on all items met and 1 on the rest: bets on the items met would be wrong every time."""
     rng = np.random.default_rng(3)
@@ -287,11 +228,6 @@ def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
             result = session.result()
             if "c" in result.labels:
                 bounds_hold(result, np.array([rows[label].mean() for label in result.labels]), [2], 1e-12)
-
-
-def test_the_order_of_a_session_is_fresh_unless_a_seed_is_given() -> None:
-    orders = {tuple(surest.Session(2, items=50).running.request.ahead.tolist()) for _ in range(3)}
-    assert (len(orders), surest.Session(2, items=50, seed=7).problem.seed) == (3, 7)
 
 
 def test_async_evaluations_are_kept_and_repeated(tmp_path: Path) -> None:

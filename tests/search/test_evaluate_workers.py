@@ -50,11 +50,3 @@ def test_eight_workers_waste_little(seed: int) -> None:
     session, begun = raced(table_of(17, 700, seed), 8, seed)
     assert session.result().certified
     assert 1 - session.running.pulls / begun < 0.05
-
-
-def test_leading_arms_are_evaluated_ahead_first() -> None:
-    session = Session(["a", "b", "c"], 0.05, items=50, seed=1)
-    for ticket in session.ask(3):
-        session.tell(ticket.id, {"a": 0.2, "b": 0.9, "c": 0.5}[ticket.label])
-    assert [ticket.label for ticket in session.ask(3)] == ["a", "b", "c"]
-    assert [ticket.label for ticket in session.ask(3)] == ["b", "c", "a"]
