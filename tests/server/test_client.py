@@ -16,47 +16,13 @@ from serving_support import Service, connected
 from syrupy.assertion import SnapshotAssertion
 
 import surest
-from asking import answered
 from calling import refused
 from surest.errors import StorageError, SurestError, UsageError
 from surest.report.page import to_html
 from surest.report.report import report_of_study
 from surest.server.tokens import Tokens
 from surest.study.connection import Connection
-from surest.study.remote import RemoteStudy
 from surest.study.study import Study
-
-
-def same(one: surest.Result, other: surest.Result) -> None:
-    assert {**one.to_dict(), "seconds": 0} == {**other.to_dict(), "seconds": 0}
-
-
-@pytest.mark.parametrize(
-    "asked", [{"batch": 8}, {"items": [(f"q{i}", {"n": i}) for i in range(12)]}], ids=["pulls", "items"]
-)
-def test_the_course_is_that_of_the_library(service: Service, asked: dict[str, Any]) -> None:
-    """The same seed and rewards give the same tickets, the same result and the same export. `tests/study` has the mistakes."""
-    name = f"course {next(iter(asked))}"
-    remote, local = (
-        surest.open_study(where, name, ["a", "b", "c"], 0.1, seed=3, **asked)
-        for where in (service.url, f"memory:{name}")
-    )
-    for study in (remote, local):
-        answered(study, lambda ticket: (ticket.id * 7 % 11) / 110 + 0.45 * ticket.arm, 7)
-    assert isinstance(remote, RemoteStudy)
-    assert remote.items == local.items
-    same(remote.result(), local.result())
-    assert remote.result(history=True).history[-1] == local.result(history=True).history[-1]
-    same(remote.status().result, local.status().result)
-    assert remote.status().told == local.status().told
-    there, here = remote.export(), local.export()
-    assert [t[:2] for t in there["tickets"]] == [t[:2] for t in here["tickets"]]
-    assert there["requests"] == here["requests"]
-    assert remote.session().running.pulls == remote.running.pulls == local.running.pulls
-    assert name in to_html(report_of_study(remote))
-    if local.items:
-        assert remote.result().table == local.result().table
-        assert str(surest.gate("a", "b", table=remote)) == str(surest.gate("a", "b", table=local))
 
 
 def test_commands(service: Service, tmp_path: Path) -> None:
@@ -200,17 +166,6 @@ def test_tokens_made_at_once_are_all_kept(tmp_path: Path) -> None:
         made = list(pool.map(lambda number: Tokens(tmp_path / "t.json").add(f"w{number}", "work"), range(40)))
     there = Tokens(tmp_path / "t.json")
     assert {there.identify(token).name for token in made} == {f"w{number}" for number in range(40)}  # type: ignore[union-attr]
-
-
-def test_the_log_names_each_worker_of_rewards_told_at_once(service: Service) -> None:
-    """Both of these hold a ticket that was somebody else's, and one call tells both."""
-    study = surest.open_study(service.url, "both", ["a", "b"], 0.1, seed=3)
-    first = study.ask(2, "gone")
-    study.give_back([ticket.id for ticket in first], "gone")
-    tickets = [*study.ask(1, "ann"), *study.ask(1, "bob")]
-    assert [ticket.id for ticket in tickets] == [ticket.id for ticket in first]
-    study.tell_all(tickets, [0.5, 0.5])
-    assert [ticket[3] for ticket in study.export()["tickets"][:2]] == ["ann", "bob"]
 
 
 @pytest.mark.parametrize("most", [3, 12, 13, 20, 60])
