@@ -9,9 +9,7 @@ import pytest
 from asking import answered, transcript
 from simulated_workers import Workers
 from surest import open_study
-from surest.core.procedure import Running
-from surest.core.protocol import Pull, Statistic
-from surest.errors import ContractError, TicketError
+from surest.errors import TicketError
 from surest.search.call import seed_of
 from surest.search.desk import Desk
 from surest.search.executor import keep_busy
@@ -106,21 +104,6 @@ def test_a_budget_is_not_exceeded_by_what_is_evaluated_beforehand() -> None:
     workers = Workers(8, lambda t: (1.0, reward(t, 3)))
     workers.work(Desk(session))
     assert 90 <= session.evaluations == len(workers.busy) <= 100
-
-
-def test_what_was_announced_must_follow() -> None:
-    def fickle() -> object:
-        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN)])
-        yield Pull([0], 1, Statistic.MEAN)
-
-    def forgetful() -> object:
-        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN), Pull([0], 2, Statistic.MEAN)])
-        yield Pull([1], 1, Statistic.MEAN)
-
-    with pytest.raises(ContractError, match=r"is not Pull.* announced"):
-        Running(fickle(), 2).send(np.array([0.5]))
-    with pytest.raises(ContractError, match=r"no longer announces Pull.*times=.2."):
-        Running(forgetful(), 2).send(np.array([0.5]))
 
 
 def test_workers_are_busy_and_few_pulls_are_added() -> None:

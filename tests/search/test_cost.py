@@ -1,44 +1,12 @@
 """What evaluations cost: known beforehand or measured, limited by a budget, kept in studies and exports, told everywhere."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import surest
-from asking import answered
 from calling import in_process
-from surest.errors import UsageError
-from surest.study.transfer import export_text
-from visiting import Visitor, call, serving
-
-
-def test_studies_keep_costs_through_kills_exports_and_http(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/s.db"
-    study = surest.open_study(url, "s", ["a", "b"], cost_unit="$", budget_cost=4, algorithm="naive-best-arm")
-    study.tell(study.ask()[0].id, (1, 0.75))
-    with serving(url) as address:
-        ticket, other = study.ask(2)
-        call(address, "POST", "/api/studies/s/tell", ticket=ticket.id, reward=1, cost=0.5)
-        call(address, "POST", "/api/studies/s/tell", tickets=[other.id], rewards=[0], costs=[0.25])
-        remote = surest.open_study(address, "s")
-        remote.tell(remote.ask()[0].id, surest.Scored(1, 0.5))
-        assert "$2.00" in Visitor(address).get("/studies/s").words
-    resumed = surest.open_study(url, "s")
-    assert resumed.result().cost == 2
-    answered(resumed, lambda ticket: (1, 0.5))
-    assert (resumed.result().cost, resumed.result().reason) == (4, "budget spent")
-    document = b"".join(export_text(resumed))
-    name = surest.import_study(f"sqlite:///{tmp_path}/t.db", document)
-    copied = surest.open_study(f"sqlite:///{tmp_path}/t.db", name)
-    assert copied.result().cost == 4
-    assert copied.finished
-    assert b"".join(export_text(copied)) == document
-    damaged = document.replace(b",null,0.75]", b",null,-1.0]")
-    assert damaged != document
-    with pytest.raises(UsageError, match="not an exported study"):
-        surest.import_study("memory:", damaged, "u")
 
 
 def test_bounds_per_cost(capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,21 +118,6 @@ def test_threads_and_async_functions_come_to_the_same(reference: Result) -> None
     assert (result.best, result.pulls, max(counted.calls.values())) == (reference.best, reference.pulls, 1)
 
 
-def test_gaps_are_what_is_not_known_yet(reference: Result) -> None:
-    """Filling the cells that are wanted leads to the answer of the complete table."""
-    known: dict[str, dict[str, float]] = {arm: {item: float("nan") for item in ITEMS} for arm in LABELS}
-    result = evaluate(known, seed=3)
-    assert (result.certified, result.reason, result.evaluations) == (False, "more cells needed", 0)
-    while not result.certified:
-        assert result.wanted_cells
-        for arm, item in result.wanted_cells[:3]:
-            assert np.isnan(known[arm][item])
-            known[arm][item] = CELLS[arm][item]
-        result = evaluate(known, seed=3)
-    assert (result.best, result.reason, result.evaluations) == (reference.best, reference.reason, reference.evaluations)
-    assert result.wanted_cells == ()
-
-
 def test_what_a_result_tells(reference: Result) -> None:
     bounds_hold(reference, TABLE.mean(axis=1), tolerance=0)
     low, high = reference.differences
@@ -148,38 +133,6 @@ def test_small_is_good_and_bounds_are_units(reference: Result) -> None:
     assert (result.best, result.evaluations) == (reference.best, reference.evaluations)
     np.testing.assert_allclose(result.means, 60 * (1 - reference.means))
     bounds_hold(result, 60 * (1 - TABLE.mean(axis=1)))
-
-
-@pytest.mark.parametrize("how", ["table", "functions", "study", "async"])
-def test_evidence_over_time_is_kept_when_asked(how: str) -> None:
-    kept = {"storage": "memory:history", "name": "s"} if how == "study" else {}
-    if how == "table":
-        result = evaluate(CELLS, seed=3, history=True, simulate=True)
-    elif how == "async":
-
-        async def score(arm: str, item: Any) -> float:
-            return CELLS[arm][item]
-
-        result = asyncio.run(surest.aevaluate(list(LABELS), ITEMS, score=score, seed=3, history=True))
-    else:
-        result = evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, history=True, **kept)
-    assert result.history[-1].pulls == result.pulls
-    assert result.history[-1].evidence >= result.history[-1].threshold
-    assert result.plot("evidence").get_xlabel().startswith("evaluations")
-    assert evaluate(CELLS, seed=3).history == ()
-
-
-def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:
-    def stop(running: Any) -> None:
-        if running.rounds == 5:
-            raise surest.Stop("enough")
-
-    for result in (
-        evaluate(CELLS, seed=3, progress=stop, simulate=True),
-        evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, progress=stop),
-    ):
-        assert (result.certified, result.reason) == (False, "enough")
-        assert result.evaluations == result.pulls == sum(map(len, result.table.values())) > 0
 
 
 KEPT = """
@@ -228,17 +181,3 @@ def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
             result = session.result()
             if "c" in result.labels:
                 bounds_hold(result, np.array([rows[label].mean() for label in result.labels]), [2], 1e-12)
-
-
-def test_async_evaluations_are_kept_and_repeated(tmp_path: Path) -> None:
-    calls: list[tuple[str, int]] = []
-
-    async def judged(arm: str, item: int) -> float:
-        calls.append((arm, item))
-        return float(arm == "kind")
-
-    how = {"score": judged, "repeats": 2, "storage": f"sqlite:///{tmp_path}/s.db", "name": "a", "in_flight": 2}
-    for _ in range(2):  # the second call finds all of it
-        result = asyncio.run(surest.aevaluate(["terse", "kind"], list(range(60)), **how))
-        assert (result.best, result.certified) == ("kind", True)
-    assert len(calls) == 2 * len(set(calls))
