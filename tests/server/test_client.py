@@ -5,43 +5,26 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from click.testing import CliRunner
 from serving_support import Service, connected
-from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import refused
+from calling import Run
+from pages import same_as_kept
 from surest.errors import StorageError, SurestError, UsageError
 from surest.report.page import to_html
 from surest.report.report import report_of_study
-from surest.server.tokens import Tokens
 from surest.study.connection import Connection
 from surest.study.study import Study
 
 
-def test_commands(service: Service, tmp_path: Path) -> None:
-    from surest.cli import cli
-
-    def surest_study(*words: str) -> Any:
-        return CliRunner().invoke(cli, ["study", *words], env={"SUREST_STORAGE": service.url}, standalone_mode=False)
-
-    made = surest_study("create", "commands", "--arm", "a", "--arm", "b", "--option", "batch=4", "--seed", "1")
-    assert made.exception is None
-    assert surest_study("ask", "commands", "--worker", "me").output == "0 a\n"
-    assert surest_study("tell", "commands", "0", "0.5").output == "ticket 0: 0.5\n"
-    assert "1 reward" in surest_study("status", "commands").output
-    worked_out = surest_study("work", "commands", "--", "sh", "-c", "test {arm} = b && echo 1 || echo 0")
-    assert worked_out.return_value == 0, worked_out.output
-    assert "b is the best" in worked_out.output
-    assert surest_study("export", "commands", "--output", str(tmp_path / "x.json")).exception is None
-    assert surest_study("import", str(tmp_path / "x.json"), "--name", "imported").exception is None
-    assert surest_study("delete", "imported", "--yes").output == "study imported deleted\n"
+def test_commands(service: Service, run: Run, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUREST_STORAGE", service.url)
+    same_as_kept(Path(__file__).with_name("client.txt"), request, run, instead={service.url: "URL"})
 
 
 def test_tokens_of_the_client(guarded: tuple[Service, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,12 +63,6 @@ def test_a_service_that_is_away(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be reached") as error:
         away.get("/api/studies")
     assert "surest-secret" not in str(error.value)
-
-
-def test_what_is_not_a_service(snapshot: SnapshotAssertion) -> None:
-    urls = ["http://", "http://host:port", "http://host?x=1", "http://:a b@host", "http://evil@localhost"]
-    urls += ["http://localhost:8080@evil", "http://:x@y@localhost", "http://evil\\localhost"]
-    assert refused(*(partial(surest.open_study, url, "x") for url in urls)) == snapshot
 
 
 def changed(answer: Any, rng: random.Random) -> Any:
@@ -131,41 +108,6 @@ def test_an_answer_of_another_form_is_an_error_of_the_service(
             except SurestError as error:
                 errors += "sent what no service of surest sends" in str(error)
     assert errors > 50
-
-
-def test_tokens_are_kept_as_digests(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "deep" / "tokens.json")
-    assert not tokens
-    made = tokens.add("ann", "look")
-    assert made not in (tmp_path / "deep" / "tokens.json").read_text()
-    assert (tmp_path / "deep" / "tokens.json").stat().st_mode & 0o777 == 0o600
-    other = Tokens(tokens.path)
-    found = other.identify(made)
-    assert found is not None
-    assert (found.name, found.role) == ("ann", "look")
-    with pytest.raises(UsageError, match="already a token called 'ann'"):
-        tokens.add("ann", "work")
-    tokens.revoke("ann")
-    assert other.identify(made) is None, "a running service heeds it"
-    with pytest.raises(UsageError, match="there is no token called 'ann'"):
-        tokens.revoke("ann")
-    with pytest.raises(UsageError, match="without tabs"):
-        tokens.add("a\tb", "work")
-    (tmp_path / "link.json").symlink_to(tmp_path / "deep" / "tokens.json")
-    assert other.identify(Tokens(tmp_path / "link.json").add("bob", "look")) is not None, "a link stays one"
-    with pytest.raises(UsageError, match="cannot be written"):
-        Tokens(tmp_path / "link.json" / "tokens.json").add("ann", "look")
-    assert tokens.path is not None
-    tokens.path.write_text("{")
-    with pytest.raises(UsageError, match="cannot be read"):
-        other.all()
-
-
-def test_tokens_made_at_once_are_all_kept(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda number: Tokens(tmp_path / "t.json").add(f"w{number}", "work"), range(40)))
-    there = Tokens(tmp_path / "t.json")
-    assert {there.identify(token).name for token in made} == {f"w{number}" for number in range(40)}  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("most", [3, 12, 13, 20, 60])

@@ -12,7 +12,6 @@ import pytest
 import surest
 import surest_verify
 from asking import answered
-from surest.server.pages.forms import settings_of
 from surest.server.tokens import Tokens
 from surest.study.log import Event
 from surest.study.study import Study
@@ -271,19 +270,6 @@ def check_markup(text: str) -> None:
             assert not target.startswith("//")
         if tag == "script":
             assert attributes == {"src": "/static/surest.js", "defer": None}
-
-
-def test_settings_of_a_form_follow_the_problem() -> None:
-    """A setting that is added to the problem has a field by itself."""
-    from surest.core.problem import SETTINGS
-    from surest.server.pages.forms import FIRST, FURTHER, fields
-
-    assert set(SETTINGS) <= set(fields())
-    assert set(SETTINGS) <= {*FIRST, *FURTHER}
-    assert settings_of({"budget": "1e4", "seed": "12345678901234567890"}) == {
-        "budget": 10000,
-        "seed": 12345678901234567890,
-    }
 
 
 def test_a_study_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
