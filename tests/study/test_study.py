@@ -21,12 +21,11 @@ from calling import ran
 from pages import same_as_kept
 from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
-from surest.errors import StorageError, TicketError, TranscriptError, UsageError
+from surest.errors import StorageError, TicketError, TranscriptError
 from surest.report.page import to_html
 from surest.report.report import report_of_study
 from surest.study.sql import VERSION_TABLE
 from surest.study.study import Study, delete_study, list_studies, open_study
-from surest.study.telling import Tell, carry_out
 from surest.study.transfer import import_study
 from surest.study.workers import own_name
 from visiting import serving
@@ -220,25 +219,3 @@ def test_to_ask_and_tell_imports_little(storage: str) -> None:
         "print([name for name in ('asyncio', 'psycopg', 'surest.report', 'surest.study.transfer') if name in sys.modules])"
     )
     assert ran("-c", code).out == "[]\n"
-
-
-def test_who_tells_has_a_name_that_a_log_can_keep(storage: str) -> None:
-    study = make(storage)
-    (ticket,) = study.ask(1, "one")
-    names: list[Any] = ["", "two\nlines", "\0", "\ud800", "x" * 501, 5]
-    *refused, told = carry_out(
-        study, [*(Tell([ticket.id], [1.0], name) for name in names), Tell([ticket.id], [0.5], "one")]
-    )
-    assert (["a worker's name is " in str(error) for error in refused], told) == ([True] * len(names), 1)
-    with pytest.raises(UsageError, match="a worker's name is "):
-        study.tell(ticket.id, 1.0, worker=names[0])
-
-
-def test_options_that_somebody_else_stored_are_checked_too() -> None:
-    study = open_study("memory:stored", "s", ["a", "b"], 0.1, seed=1)
-    for workers in ([1], "four", None, {}, True, -1, 2.5):
-        settings = {**study.settings.plain(), "options": {"workers": workers}}
-        with study.store.writing() as log:
-            log.add_study(f"stored {workers}", json.dumps(settings), ["a", "b"], [])
-        with pytest.raises(UsageError, match="workers"):
-            open_study("memory:stored", f"stored {workers}").status()
