@@ -241,12 +241,14 @@ def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: 
             again(arm)
             said = service.get(f"/studies/anew/{kind}").body.decode()
             assert (arm in said, other in said) == (True, False), kind
-    for what, body in {
+    theirs = {"tickets": [0], "worker": "w"}
+    bodies = {
         "tell": {"ticket": 0, "reward": 1},
-        "renew": {"tickets": [0], "worker": "w"},
-        "return": {"tickets": [0], "worker": "w"},
         "fail": {"ticket": 0, "worker": "w"},
-    }.items():
+        "renew": theirs,
+        "return": theirs,
+    }
+    for what, body in bodies.items():
         again("early")
         assert service.get(at).status == 200
         again("late")

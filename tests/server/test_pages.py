@@ -161,12 +161,8 @@ def test_forms_need_the_token_of_their_page(storage: str, site: str, visitor: Vi
         for body in (b"", b"csrf=", f"csrf={other}".encode(), b"csrf=%00&csrf=x"):
             assert visitor.request("POST", target, body, headers).status == 403, target
         assert Visitor(site).request("POST", target, f"csrf={other}".encode(), headers).status == 403
-    for kind, body in {
-        "text/plain": b"x",
-        "multipart/form-data": b"x",
-        "multipart/form-data; boundary=a": b"x",
-    }.items():
-        assert visitor.request("POST", "/new", body, {"Content-Type": kind}).status in (400, 415), kind
+    for kind in ("text/plain", "multipart/form-data", "multipart/form-data; boundary=a"):
+        assert visitor.request("POST", "/new", b"x", {"Content-Type": kind}).status in (400, 415), kind
     assert visitor.request("POST", "/new", 101 * b"a=1&", headers).status == 400, "too many fields"
     token = visitor.csrf("/new")
     foreign = {**headers, "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}

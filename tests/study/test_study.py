@@ -80,13 +80,8 @@ def test_a_study_is_used_in_the_same_way_at_every_door(
                 delete_study(storage, study.name)
             return where
 
-        instead = {
-            "sqlite:///…/study.db": "WHERE",
-            where: "WHERE",
-            own_name(): "WORKER",
-            ") any more": ")",
-            " (arm 'b')": "",
-        }
+        instead = {"sqlite:///…/study.db": "WHERE", where: "WHERE", own_name(): "WORKER"}
+        instead |= {") any more": ")", " (arm 'b')": ""}
         tools = {"surest": surest, "answered": answered, "to_html": to_html, "report_of_study": report_of_study}
         names = {**globals(), **tools, "fresh": fresh, "move_time": partial(moved, storage)}
         same_as_kept(page, request, names=names, instead=instead)

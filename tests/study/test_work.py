@@ -110,21 +110,16 @@ def test_what_ends_together_is_written_together(tmp_path: Path, monkeypatch: pyt
     with ThreadPoolExecutor(8) as pool:
         arms = {"a": lambda item: item % 2, "b": lambda item: (item + 1) % 2}
         result = surest.evaluate(arms, range(60), executor=pool, in_flight=8, seed=1, **kept)
-    assert result.evaluations == sum(
-        map(len, surest.open_study(**kept).session().result(items=range(60)).table.values())
-    )
+    table = surest.open_study(**kept).session().result(items=range(60)).table
+    assert result.evaluations == sum(map(len, table.values()))
     assert len(written) <= result.evaluations
 
 
 def test_quick_evaluations_share_a_transaction_and_slow_ones_take_no_more_than_they_need(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study, now, asked = (
-        open_study(MemoryStore(), "quick", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1),
-        [0.0],
-        [],
-    )
-    exchange = study.exchange
+    study = open_study(MemoryStore(), "quick", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1)
+    exchange, now, asked = study.exchange, [0.0], []
 
     def slowly(told, k: int):
         now[0] += 1.0
