@@ -86,19 +86,6 @@ def test_idle_workers_go_ahead_so_far_and_no_further(door: Callable[..., Session
     assert asked.running.pulls > 50  # what had waited counts at once
 
 
-def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> None:
-    found = []
-    for options in ({}, {"workers": 1}):
-        session = Session(4, 0.05, seed=3, record=True, **options)
-        while not session.finished:
-            assert not session.running.announced
-            for ticket in session.ask(100):
-                session.tell(ticket.id, reward(ticket, 3))
-        assert session.evaluations == session.running.pulls
-        found.append(transcript(session.running))
-    assert found[0] == found[1]
-
-
 def test_a_budget_is_not_exceeded_by_what_is_evaluated_beforehand() -> None:
     session = Session(4, 0.001, workers=8, seed=3, budget=100)
     workers = Workers(8, lambda t: (1.0, reward(t, 3)))

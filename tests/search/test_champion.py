@@ -83,38 +83,3 @@ def test_a_kill_loses_neither_champion_nor_scores_nor_the_level_spent(tmp_path: 
             surest.Champion(again, **{"items": range(300), **wrong}, storage=tmp_path / "c.db")
     with pytest.raises(UsageError, match="not plain data"):
         other.challenge(object())
-
-
-def test_one_that_beat_a_champion_of_before_is_not_promoted(tmp_path: Path) -> None:
-    meanwhile = iter([True])
-
-    def interrupted(who: float, item: str) -> float:
-        if who == 0.7 and next(meanwhile, False):
-            assert rival.challenge(0.9).promoted
-        return score(who, item)
-
-    rival, champion = (
-        surest.Champion(function, ITEMS, storage=tmp_path / "c.db", worth=0.05) for function in (score, interrupted)
-    )
-    champion.challenge(0.4)
-    found = champion.challenge(0.7)
-    assert found.verdict == "undecided"
-    assert "replaced meanwhile" in str(found)
-    assert (champion.best, champion.challenge(0.7).verdict) == (0.9, "rejected")
-
-
-def test_failures_keep_what_was_measured_and_spend_the_level() -> None:
-    def fails(who: float, item: str) -> float:
-        if who == 0.8 and item == "q7":
-            raise OSError("no route")
-        return score(who, item)
-
-    with ThreadPoolExecutor(2) as pool:
-        for how in ({}, {"executor": pool, "in_flight": 400}):
-            champion = surest.Champion(fails, ITEMS[:20], seed=2, **how)
-            champion.challenge(0.79)
-            with pytest.raises(OSError, match="no route"):
-                champion.challenge(0.8)
-            assert champion.best == 0.79
-            assert not how or len(champion.known) == 20
-            assert champion.challenge(0.1).number == 2

@@ -4,7 +4,6 @@ import os
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,20 +29,6 @@ LEASE = 40.0
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     return open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.2, seed=1, batch=4, lease_seconds=LEASE)
-
-
-def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
-    mine, told, gone = study.ask(3)
-    other = study.ask(1, "somebody else")[0]
-    study.tell(told.id, 0)
-    study.fail(gone.id)
-    with study.store.writing() as log:
-        log.lease_tickets(study.id, [mine.id, other.id], 1.0)
-    assert study.renew([mine.id, told.id, gone.id, other.id]) == [mine.id]
-    with study.store.reading() as log:
-        leases = {ticket.number: ticket.lease for ticket in log.read_tickets(study.id, open_by=inf)}
-    assert leases.pop(mine.id) > time.time() + LEASE / 2
-    assert leases == {gone.id: 0.0, other.id: 1.0}
 
 
 def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
