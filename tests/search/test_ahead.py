@@ -1,5 +1,6 @@
-"""Requests that are announced: evaluated beforehand or not, the transcript is the same; and many workers are kept busy."""
+"""Many workers: evaluated beforehand or not, the transcript is that of one of them; they are kept busy, and waste little."""
 
+import random
 from collections.abc import Callable
 from functools import partial
 
@@ -9,6 +10,7 @@ import pytest
 from asking import answered, transcript
 from simulated_workers import Workers
 from surest import open_study
+from surest.core.protocol import FloatArray
 from surest.errors import TicketError
 from surest.search.call import seed_of
 from surest.search.desk import Desk
@@ -106,3 +108,46 @@ def test_workers_are_busy_and_few_pulls_are_added() -> None:
         one.append(answered(Session(4, 0.05, seed=seed), Drawn(seed)).running.pulls)
     assert np.mean(busy) > 0.93
     assert np.mean(pulls) < 1.15 * np.mean(one)  # the noise of 20 searches is large
+
+
+# On a list of items
+
+
+def table_of(arms: int, items: int, seed: int) -> FloatArray:
+    """Items of various difficulty; arms from 0.2 to 0.75 in mean, the first one clear of the rest."""
+    rng = np.random.default_rng(seed)
+    skill = np.append(0.75, np.linspace(0.62, 0.2, arms - 1))
+    ease = rng.normal(0, 0.25, items)
+    return (rng.random((arms, items)) < np.clip(skill[:, None] + ease, 0, 1)).astype(float)
+
+
+def raced(table: FloatArray, workers: int, seed: int) -> tuple[Session, int]:
+    """A session on simulated workers, and how many evaluations they began. A good score takes longer than a bad one."""
+    session, chance = Session(len(table), 0.05, items=table.shape[1], seed=seed, record=True), random.Random(seed)
+
+    def draw(ticket: Ticket) -> tuple[float, float]:
+        assert ticket.item is not None
+        score = float(table[ticket.arm, ticket.item])
+        return (0.1 + 0.9 * score) * (0.5 + chance.random()), score
+
+    crew = Workers(workers, draw)
+    crew.work(Desk(session))
+    return session, len(crew.busy)
+
+
+def test_the_course_does_not_depend_on_timing() -> None:
+    table = table_of(6, 150, 1)
+    alone, begun = raced(table, 1, 3)
+    assert begun == alone.running.pulls, "who works alone evaluates nothing ahead"
+    for workers in (8, 64):
+        many, begun = raced(table, workers, 3)
+        assert transcript(many.running) == transcript(alone.running)
+        assert begun <= table.size
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_eight_workers_waste_little(seed: int) -> None:
+    """17 arms of which most leave early: evaluations that did not count, those begun and not finished included."""
+    session, begun = raced(table_of(17, 700, seed), 8, seed)
+    assert session.result().certified
+    assert 1 - session.running.pulls / begun < 0.05

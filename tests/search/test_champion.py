@@ -1,4 +1,4 @@
-"""A champion and its challengers: what they get to know, what is kept, and what is refused."""
+"""A champion and its challengers on several workers, and when it is killed. `pages/champions.txt` has what is said of them."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""What evaluations cost: known beforehand or measured, limited by a budget, kept in studies and exports, told everywhere."""
+"""Bounds and pulls per cost. `pages/costs.txt` has what is counted and told of costs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The loop that all drivers share, on a simulated clock; and what an interrupt does to it."""
+"""The loop that all drivers share: what an interrupt does to it, and to what runs."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""`surest identify FILE --suggest K`: a record that another program writes, each row counted once, in order."""
+"""Records that another program writes: what searches on them come to. `pages/records.txt` has what is said of them."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Plans: quantiles that real searches agree with, from guesses, tables, studies and sources."""
+"""Quantiles that real searches agree with, and guesses. `pages/plans.txt` has what plans say."""
 
 import random
 from pathlib import Path

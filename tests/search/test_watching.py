@@ -1,4 +1,4 @@
-"""Looking at a search from Python, and Ctrl-C, which loses nothing."""
+"""Ctrl-C loses nothing. `pages/watching.txt` has what is seen of a search."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""A ledger of gates: levels are spent when a gate begins, whoever writes, whatever is killed; the same order is the same gate."""
+"""A ledger of gates, whoever writes, and whatever is killed. `pages/ledgers.txt` has what it says."""
 
 import signal
 import subprocess
