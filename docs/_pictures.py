@@ -27,7 +27,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 import surest
-from browsing import browser
+from browsing import Browser, driven
 from transcripts import RUN, TUTORIALS, environment, in_shell, printed_by
 from visiting import serving
 
@@ -217,19 +217,19 @@ def service(folder: Path) -> None:
     paused = surest.open_study(storage, "two ways home", ["left", "right"], seed=1)
     _told(paused, {"left": 0.5, "right": 0.5}, 60)
     paused.pause()
-    with serving(storage) as site:
-        with browser() as desk:
-            desk.open(f"{site}/")
-            desk.shoot(IMG / "service-studies.png", 640)
-            desk.open(f"{site}/studies/landing%20page")
-            desk.shoot(IMG / "service-study.png", 1250)
-            desk.open(f"{site}/studies/prompts")
-            desk.press("Evaluate by hand")
-            desk.press("Show me the first")
-            desk.shoot(IMG / "service-evaluate.png", 780)
-        with browser("phone", "dark") as phone:
-            phone.open(f"{site}/studies/solver%20settings")
-            phone.shoot(IMG / "service-phone.png", 1150)
+    with serving(storage) as site, driven() as driver:
+        desk = Browser(driver)
+        desk.open(f"{site}/")
+        desk.shoot(IMG / "service-studies.png", 640)
+        desk.open(f"{site}/studies/landing%20page")
+        desk.shoot(IMG / "service-study.png", 1250)
+        desk.open(f"{site}/studies/prompts")
+        desk.press("Evaluate by hand")
+        desk.press("Show me the first")
+        desk.shoot(IMG / "service-evaluate.png", 780)
+        phone = Browser(driver, "phone", "dark")
+        phone.open(f"{site}/studies/solver%20settings")
+        phone.shoot(IMG / "service-phone.png", 1150)
     for name in ("studies", "study", "evaluate", "phone"):
         _smaller(IMG / f"service-{name}.png", IMG / f"service-{name}.png")
 

@@ -27,10 +27,12 @@ SIZES = {"desk": (1200, 900), "phone": (390, 844), "small phone": (320, 800)}
 
 
 class Browser:
-    """A browser with a size and a colour scheme."""
+    """A browser with a size and a colour scheme, whatever was done with it before."""
 
-    def __init__(self, driver: Any, size: str, scheme: str) -> None:
+    def __init__(self, driver: Any, size: str = "desk", scheme: str = "light") -> None:
         self.driver, self.size = driver, size
+        self.command("Emulation.setScriptExecutionDisabled", {"value": False})
+        self.complaints()  # are not about what is opened from now on
         width, height = SIZES[size]
         self.command(
             "Emulation.setDeviceMetricsOverride",
@@ -120,8 +122,8 @@ class Browser:
 
 
 @contextmanager
-def browser(size: str = "desk", scheme: str = "light") -> Iterator[Browser]:
-    """A fresh browser."""
+def driven() -> Iterator[Any]:
+    """A fresh browser, by its driver."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -132,7 +134,7 @@ def browser(size: str = "desk", scheme: str = "light") -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = Chrome(options=options, service=Service(str(DRIVER)))
     try:
-        yield Browser(driver, size, scheme)
+        yield driver
     finally:
         driver.quit()
 

@@ -2,15 +2,18 @@
 
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from browsing import driven
 from calling import Run, in_process
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that ignores it
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would each compile all that they import
 SLOWNESS = [HealthCheck.too_slow]  # says how fast the machine is, not whether the code is right
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=SLOWNESS)
 settings.load_profile("repeatable")
@@ -36,6 +39,13 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     not_skipped(report)
     return report
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The driver of a browser, for all tests that need one."""
+    with driven() as driver:
+        yield driver
 
 
 @pytest.fixture

@@ -98,10 +98,14 @@ class Visitor:
         with closing(connection), connection.getresponse() as response:
             yield from iter(response.readline, b"")
 
+    def followed(self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
+        """What comes after redirects."""
+        answer = self.request(method, path, body, headers)
+        return self.get(answer.headers["location"]) if answer.status == 303 else answer
+
     def get(self, path: str) -> Answer:
         """A page, after redirects."""
-        answer = self.request("GET", path)
-        return self.get(answer.headers["location"]) if answer.status == 303 else answer
+        return self.followed("GET", path)
 
     def csrf(self, path: str) -> str:
         """What the forms of a page send along."""
@@ -112,8 +116,7 @@ class Visitor:
     def send(self, path: str, on: str, **fields: str) -> Answer:
         """Fill in a form of the page `on`, and send it to a path."""
         body = urlencode({"csrf": self.csrf(on), **fields}).encode()
-        answer = self.request("POST", path, body, {"Content-Type": "application/x-www-form-urlencoded"})
-        return self.get(answer.headers["location"]) if answer.status == 303 else answer
+        return self.followed("POST", path, body, {"Content-Type": "application/x-www-form-urlencoded"})
 
     def upload(self, path: str, on: str, file: tuple[str, str, bytes], **fields: str) -> Answer:
         """Send a form with a file: its field, its name and what it holds."""
@@ -124,8 +127,7 @@ class Visitor:
         ]
         head = f'--{mark}\r\nContent-Disposition: form-data; name="{field}"; filename="{name}"\r\n\r\n'.encode()
         body = b"".join([*parts, head, data, f"\r\n--{mark}--\r\n".encode()])
-        answer = self.request("POST", path, body, {"Content-Type": f"multipart/form-data; boundary={mark}"})
-        return self.get(answer.headers["location"]) if answer.status == 303 else answer
+        return self.followed("POST", path, body, {"Content-Type": f"multipart/form-data; boundary={mark}"})
 
 
 def call(service: str, method: str, path: str, **body: Any) -> Any:

@@ -252,7 +252,7 @@ def test_a_false_refutation_does_not_last() -> None:
     book.count(np.array([2]), np.ones(400), np.array([400]))
     book.nominate_if_due()
     assert book.leader == 2
-    assert book.next_batch(np.random.default_rng(), 30, np.zeros(3, np.int64)).tolist() == [9, 9, 13]
+    assert book.next_batch(np.random.default_rng(), 30, np.zeros(3, np.int64)).tolist() == [10, 10, 10]
     book.certified[:2] = 9.0
     assert book.decided
 

@@ -8,12 +8,13 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import click
 import pytest
 
 import surest
-from browsing import Browser, browser, needs_browser
+from browsing import Browser, needs_browser
 from calling import ran
 from surest.algorithms import REGISTRY
 from surest.cli import COMMANDS
@@ -88,11 +89,12 @@ def test_the_page_on_benchmarks_quotes_its_rows(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(scope="module")
-def searching(site: Path) -> Iterator[Browser]:
+def searching(site: Path, chromium: Any) -> Iterator[Browser]:
     """A browser on the site's front page, served as a web server would."""
     handler = partial(Quiet, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, browser() as opened:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
+        opened = Browser(chromium)
         opened.open(f"http://127.0.0.1:{server.server_port}/index.html")
         yield opened
         server.shutdown()

@@ -4,6 +4,7 @@ import contextlib
 import json
 import random
 import sqlite3
+import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,8 @@ def work(study: Study, chance: random.Random) -> None:
     held: list[Ticket] = []
     while not study.finished:
         held += study.ask(chance.randrange(1, 6))
+        if not held:
+            time.sleep(0.02)  # until a lease runs out
         chance.shuffle(held)
         for _ in range(chance.randrange(len(held) + 1)):
             ticket, fate = held.pop(), chance.random()

@@ -54,7 +54,8 @@ def test_a_database_that_may_not_grow(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "no room left" in str(error)
     assert "whatever was acknowledged before is kept" in str(error)
     assert len(acknowledged) > 20
-    check_still_there(storage, acknowledged)
+    rewards = support.rewards_of(open_study(storage, "s"))
+    assert [rewards[ticket.id] for ticket in acknowledged] == [0.25] * len(acknowledged)
     with study.store.writing() as connection:  # once there is room, the same study goes on
         connection.execute(f"PRAGMA max_page_count={10 * pages}")
     told = study.status().told
@@ -81,11 +82,6 @@ def test_a_file_size_limit(tmp_path: Path) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
 
 
-def check_still_there(storage: str, acknowledged: list[Ticket]) -> None:
-    rewards = support.rewards_of(open_study(storage, "s"))
-    assert [rewards[ticket.id] for ticket in acknowledged] == [0.25] * len(acknowledged)
-
-
 def test_a_read_only_file(tmp_path: Path) -> None:
     # root may write everywhere, until a new program begins without CAP_DAC_OVERRIDE: PR_CAPBSET_DROP is 24
     code = "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -101,18 +97,12 @@ def test_a_read_only_file(tmp_path: Path) -> None:
     assert open_study(storage, "s").status().told == 60
 
 
-def closed(storage: str, path: Path) -> bytes:
-    """The bytes of a database that nobody has open, with everything in one file."""
-    study = told_study(storage)
-    study.close()
-    assert not path.with_name(path.name + "-wal").exists()
-    return path.read_bytes()
-
-
 def test_a_truncated_file(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     storage = f"sqlite:///{path}"
-    whole = closed(storage, path)
+    told_study(storage).close()
+    assert not path.with_name(path.name + "-wal").exists(), "everything is in one file"
+    whole = path.read_bytes()
     told = [random.Random(i).random() for i in range(60)]
     for length in range(len(whole) - 4095, len(whole), 500):  # zeros are read in place of the rest of a page
         path.write_bytes(whole[:length])

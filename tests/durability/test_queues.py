@@ -10,8 +10,6 @@ import support
 from support import check_course, reward_of
 
 from asking import answered, transcript
-from surest.errors import UsageError
-from surest.search.call import seed_of, ticket_seed
 from surest.search.tickets import Ticket
 from surest.study.following import Follower
 from surest.study.memory import MemoryStore
@@ -38,7 +36,7 @@ def test_a_log_in_the_order_of_requests_goes_on(tickets: int, monkeypatch: pytes
     check_course(study)
 
 
-def test_seeds_follow_the_arm_and_its_place(tmp_path: Any) -> None:
+def test_what_is_handed_out_again_keeps_its_place(tmp_path: Any) -> None:
     study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, lease_seconds=0.001, **ASKED)
     first = study.ask(4)
     time.sleep(0.01)  # until the leases have run out
@@ -48,35 +46,6 @@ def test_seeds_follow_the_arm_and_its_place(tmp_path: Any) -> None:
     for ticket in first:
         assert ticket.draw == ARMS * place[ticket.arm] + ticket.arm
         place[ticket.arm] += 1
-    seeds = {seed_of(2**32 - 1, Ticket(0, 0, "", draw=draw)) for draw in range(1000)}
-    numbered = [{ticket_seed(seed, number) for number in range(50_000)} for seed in (2**32 - 1, 2**32 - 2)]
-    assert (len(seeds), len(numbered[0])) == (1000, 50_000)
-    assert all(0 <= seed < 2**31 for seed in seeds | numbered[0])
-    assert seeds.isdisjoint(numbered[0])
-    assert numbered[0] != numbered[1]
-    with pytest.raises(UsageError, match="run without seeds"):
-        seed_of(3, Ticket(0, 0, "", draw=2**31 - 5))
-
-
-@pytest.mark.parametrize(
-    ("asked", "queues"),
-    [
-        ({"workers": 4}, True),
-        ({"workers": 1}, False),
-        ({}, False),
-        ({"batch": 8}, False),
-        ({"workers": 4, "budget": 100}, False),
-        ({"workers": 4, "reserve": 0.1}, False),
-    ],
-)
-def test_where_arms_have_queues_none_are_added(asked: dict[str, Any], queues: bool) -> None:
-    study = open_study(MemoryStore(), "s", ARMS, **asked)
-    assert study.session().has_queues is queues
-    if queues:
-        with pytest.raises(UsageError, match="reserve"):
-            study.add_arms(["new"])
-    assert len(study.labels) == ARMS
-    assert (study.ask(1)[0].draw is not None) is queues
 
 
 @pytest.mark.parametrize("asked", [ASKED, {"algorithm": support.TELLTALE, "seed": 3}])

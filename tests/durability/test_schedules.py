@@ -108,21 +108,16 @@ class Schedule:
         study = open_study(self.store, "s")
         progress = study.status()
         assert progress.told == progress.result.evaluations == study.session().evaluations == len(self.told)
-        for other in self.studies:  # which have followed the log
-            found = other.status()
-            assert (found.result.pulls, found.told, found.request_left) == (
-                progress.result.pulls,
-                progress.told,
-                progress.request_left,
-            )
+        for found in (other.status() for other in self.studies):  # which have followed the log
+            assert (found.told, found.request_left) == (progress.told, progress.request_left)
+            assert found.result.pulls == progress.result.pulls
         over = progress.finished and not study.items  # of fresh pulls nobody needs the rest
         running = 0 if over else sum(until > self.now for _, until in self.leases.values())
         assert (progress.out, over or progress.waiting == len(self.leases) - running) == (running, True)
         assert not over or progress.result.pulls + progress.not_needed == progress.told
-        rewards = {
-            number: ticket[1] for number, ticket in enumerate(study.export()["tickets"]) if ticket[1] is not None
-        }
-        assert (rewards, progress.request_left) == (self.told, self.left(study))
+        rewards = enumerate(reward for _, reward, *_ in study.export()["tickets"])
+        assert {number: reward for number, reward in rewards if reward is not None} == self.told
+        assert progress.request_left == self.left(study)
         self.courses.append(transcript(study.session(record=True).running))
 
     def left(self, study: Study) -> int:

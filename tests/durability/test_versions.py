@@ -20,10 +20,8 @@ def test_a_database_of_an_earlier_version(tmp_path: Path, version: str) -> None:
     assert [study.name for study in list_studies(storage)] == sorted(expected)
     for name, document in expected.items():
         found = open_study(storage, name).export()
-        document["settings"] = {
-            **checked_settings({}).plain(),
-            **document["settings"],
-        }  # what came later has its default
+        later = checked_settings({}).plain()  # which has its default
+        document["settings"] = {**later, **document["settings"]}
         document["settings"]["bounds"] = [*document["settings"]["bounds"]]
         found["tickets"] = [ticket[:5] for ticket in found["tickets"]] if version == "1" else found["tickets"]
         document["format"] = found["format"]

@@ -1,5 +1,6 @@
 """The processes that the durability tests start, kill and race. Run as a script: worker.py TASK ARGUMENTS."""
 
+import contextlib
 import os
 import random
 import signal
@@ -7,6 +8,9 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+with contextlib.suppress(ImportError):
+    import psycopg  # noqa: F401  (once, and not by each of the processes that are forked)
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(1, str(Path(__file__).parents[1]))

@@ -12,6 +12,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -19,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import surest
 from asking import answered
-from browsing import Browser, browser, needs_browser
+from browsing import Browser, needs_browser
 from calling import Run, refused, steady
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Point
@@ -267,21 +268,20 @@ STYLE = "const s = getComputedStyle(document.body); return [s.backgroundColor, s
 
 
 @needs_browser
-def test_in_a_browser(hostile: Result, tmp_path: Path) -> None:
+def test_in_a_browser(hostile: Result, tmp_path: Path, chromium: Any) -> None:
     """On a phone and on a desk nothing is wider than the screen; colours follow the scheme; it prints."""
     write_report(Report(hostile, study="s"), tmp_path / "r.html")
-    with browser() as opened:
-        for size, scheme, colours in (
-            ("phone", "dark", ["rgb(22, 24, 27)", "rgb(232, 230, 227)"]),
-            ("small phone", "light", ["rgb(255, 255, 255)", "rgb(28, 28, 28)"]),
-            ("desk", "light", ["rgb(255, 255, 255)", "rgb(28, 28, 28)"]),
-        ):
-            seen = Browser(opened.driver, size, scheme)
-            seen.open(f"file://{tmp_path}/r.html")
-            assert (seen.is_too_wide, seen.script(STYLE), seen.complaints()) == (False, colours, [])
-            assert seen.script("return document.querySelectorAll('svg').length") == 4
-            assert seen.script(LEFT) >= 0, "no label is cut"
-        assert opened.command("Page.printToPDF", {})["data"].startswith("JVBERi")  # %PDF
+    for size, scheme, colours in (
+        ("phone", "dark", ["rgb(22, 24, 27)", "rgb(232, 230, 227)"]),
+        ("small phone", "light", ["rgb(255, 255, 255)", "rgb(28, 28, 28)"]),
+        ("desk", "light", ["rgb(255, 255, 255)", "rgb(28, 28, 28)"]),
+    ):
+        seen = Browser(chromium, size, scheme)
+        seen.open(f"file://{tmp_path}/r.html")
+        assert (seen.is_too_wide, seen.script(STYLE), seen.complaints()) == (False, colours, [])
+        assert seen.script("return document.querySelectorAll('svg').length") == 4
+        assert seen.script(LEFT) >= 0, "no label is cut"
+    assert seen.command("Page.printToPDF", {})["data"].startswith("JVBERi")  # %PDF
 
 
 def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:

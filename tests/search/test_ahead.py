@@ -1,5 +1,6 @@
-"""Requests that are announced: evaluated beforehand or not, the transcript is the same; and many workers are kept busy."""
+"""Many workers: evaluated beforehand or not, the transcript is that of one of them; they are kept busy, and waste little."""
 
+import random
 from collections.abc import Callable
 from functools import partial
 
@@ -9,9 +10,8 @@ import pytest
 from asking import answered, transcript
 from simulated_workers import Workers
 from surest import open_study
-from surest.core.procedure import Running
-from surest.core.protocol import Pull, Statistic
-from surest.errors import ContractError, TicketError
+from surest.core.protocol import FloatArray
+from surest.errors import TicketError
 from surest.search.call import seed_of
 from surest.search.desk import Desk
 from surest.search.executor import keep_busy
@@ -88,39 +88,11 @@ def test_idle_workers_go_ahead_so_far_and_no_further(door: Callable[..., Session
     assert asked.running.pulls > 50  # what had waited counts at once
 
 
-def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> None:
-    found = []
-    for options in ({}, {"workers": 1}):
-        session = Session(4, 0.05, seed=3, record=True, **options)
-        while not session.finished:
-            assert not session.running.announced
-            for ticket in session.ask(100):
-                session.tell(ticket.id, reward(ticket, 3))
-        assert session.evaluations == session.running.pulls
-        found.append(transcript(session.running))
-    assert found[0] == found[1]
-
-
 def test_a_budget_is_not_exceeded_by_what_is_evaluated_beforehand() -> None:
     session = Session(4, 0.001, workers=8, seed=3, budget=100)
     workers = Workers(8, lambda t: (1.0, reward(t, 3)))
     workers.work(Desk(session))
     assert 90 <= session.evaluations == len(workers.busy) <= 100
-
-
-def test_what_was_announced_must_follow() -> None:
-    def fickle() -> object:
-        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN)])
-        yield Pull([0], 1, Statistic.MEAN)
-
-    def forgetful() -> object:
-        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN), Pull([0], 2, Statistic.MEAN)])
-        yield Pull([1], 1, Statistic.MEAN)
-
-    with pytest.raises(ContractError, match=r"is not Pull.* announced"):
-        Running(fickle(), 2).send(np.array([0.5]))
-    with pytest.raises(ContractError, match=r"no longer announces Pull.*times=.2."):
-        Running(forgetful(), 2).send(np.array([0.5]))
 
 
 def test_workers_are_busy_and_few_pulls_are_added() -> None:
@@ -136,3 +108,46 @@ def test_workers_are_busy_and_few_pulls_are_added() -> None:
         one.append(answered(Session(4, 0.05, seed=seed), Drawn(seed)).running.pulls)
     assert np.mean(busy) > 0.93
     assert np.mean(pulls) < 1.15 * np.mean(one)  # the noise of 20 searches is large
+
+
+# On a list of items
+
+
+def table_of(arms: int, items: int, seed: int) -> FloatArray:
+    """Items of various difficulty; arms from 0.2 to 0.75 in mean, the first one clear of the rest."""
+    rng = np.random.default_rng(seed)
+    skill = np.append(0.75, np.linspace(0.62, 0.2, arms - 1))
+    ease = rng.normal(0, 0.25, items)
+    return (rng.random((arms, items)) < np.clip(skill[:, None] + ease, 0, 1)).astype(float)
+
+
+def raced(table: FloatArray, workers: int, seed: int) -> tuple[Session, int]:
+    """A session on simulated workers, and how many evaluations they began. A good score takes longer than a bad one."""
+    session, chance = Session(len(table), 0.05, items=table.shape[1], seed=seed, record=True), random.Random(seed)
+
+    def draw(ticket: Ticket) -> tuple[float, float]:
+        assert ticket.item is not None
+        score = float(table[ticket.arm, ticket.item])
+        return (0.1 + 0.9 * score) * (0.5 + chance.random()), score
+
+    crew = Workers(workers, draw)
+    crew.work(Desk(session))
+    return session, len(crew.busy)
+
+
+def test_the_course_does_not_depend_on_timing() -> None:
+    table = table_of(6, 150, 1)
+    alone, begun = raced(table, 1, 3)
+    assert begun == alone.running.pulls, "who works alone evaluates nothing ahead"
+    for workers in (8, 64):
+        many, begun = raced(table, workers, 3)
+        assert transcript(many.running) == transcript(alone.running)
+        assert begun <= table.size
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_eight_workers_waste_little(seed: int) -> None:
+    """17 arms of which most leave early: evaluations that did not count, those begun and not finished included."""
+    session, begun = raced(table_of(17, 700, seed), 8, seed)
+    assert session.result().certified
+    assert 1 - session.running.pulls / begun < 0.05

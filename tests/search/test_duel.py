@@ -15,7 +15,6 @@ import pytest
 import surest
 from asking import answered
 from pages import same_as_kept
-from surest.errors import EvaluationError, UsageError
 from surest.result.data import Result
 from surest.result.json import from_json
 from surest.search.call import work_of
@@ -59,7 +58,8 @@ def cycle(**asked: Any) -> Result:
 PLAYED = [("A", "B", "1-0"), ("B", "A", "0-1"), ("A", "B", "1/2-1/2")] * 30 + [("A", "B", "*")]
 CASES: dict[str, Any] = {
     **{"surest": surest, "judge_of": judge_of, "naming": naming, "recorded": recorded, "cycle": cycle, "rps": rps},
-    **{"NAMES": NAMES, "ROCK": ROCK, "TIE": lambda *_: 0.5},
+    **{"NAMES": NAMES, "ROCK": ROCK, "TIE": lambda *_: 0.5, "answered": answered, "from_json": from_json},
+    **{"itertools": itertools, "json": json, "random": random},
     "STRONG": {"a": 27.0, "b": 9.0, "c": 3.0, "d": 1.0},
     "ALIKE": {"a": 0.6, "b": 0.6, "c": 0.1, "d": 0.02},
     "GAMES": "first,second,score\n" + "a,b,1\nb,a,0\na,c,1\nc,b,0.5\n" * 40,
@@ -71,7 +71,9 @@ CASES: dict[str, Any] = {
 
 @pytest.mark.usefixtures("run")
 def test_what_is_found(request: pytest.FixtureRequest) -> None:
-    def said(result: Result) -> str:
+    def said(result: object) -> str:
+        if not isinstance(result, Result):
+            return repr(result)
         table = result.duels
         assert (table.score + table.score.T == table.games).all()
         assert result.pulls == table.games.sum() // 2
@@ -79,24 +81,6 @@ def test_what_is_found(request: pytest.FixtureRequest) -> None:
         return f"{result.chosen}, certified {result.certified}, contenders {result.contenders}\n{result}"
 
     same_as_kept(Path(__file__).with_name("duels.txt"), request, names=CASES, show=said)
-
-
-@pytest.mark.parametrize("bad", [None, float("nan"), "I cannot say", OSError("refused")])
-def test_a_judge_that_fails_is_retried_then_counted_or_the_end(bad) -> None:
-    judge, calls = judge_of(1), itertools.count(1)
-
-    def fails(*_):
-        if isinstance(bad, Exception):
-            raise bad
-        return bad
-
-    result = surest.duel(NAMES, lambda a, b: fails() if next(calls) % 5 == 0 else judge(a, b), seed=1)
-    assert result.best == "a"
-    assert sum(of["failed"] for of in result.health.values()) >= 5
-    with pytest.raises(EvaluationError):
-        surest.duel(NAMES, fails, retries=1)
-    counted = surest.duel(NAMES, fails, retries=0, on_failure=0.5, budget=20)
-    assert counted.duels.score.sum() * 2 == counted.duels.games.sum()
 
 
 def test_items_are_drawn_anew_for_each_duel() -> None:
@@ -137,7 +121,7 @@ def test_a_coin_for_sides_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
             self.rows = rows
 
     monkeypatch.setattr(duels._Desk, "request", stuck)
-    assert sum(one_sided(seed, budget=150).certified for seed in range(40)) > 30
+    assert sum(one_sided(seed, budget=150).certified for seed in range(10)) > 7
 
 
 def test_threads_async_judges_and_one_at_a_time_agree_on_the_winner() -> None:
@@ -172,44 +156,3 @@ def test_a_study_goes_on_where_it_was_and_keeps_players_labels(tmp_path: Path) -
     assert (went_on.best, went_on.pulls, went_on.labels) == (at_once.best, at_once.pulls, tuple(NAMES))
     study = surest.open_study(*where.values())
     assert (study.result().best, study.labels[0]) == ("a", "a vs b")
-
-
-def test_a_study_of_players_by_ask_and_tell() -> None:
-    study = surest.open_study("memory:", "duels", NAMES, algorithm="duels", seed=1, workers=3)
-    judge = judge_of(1)
-    assert answered(study, lambda ticket: float(judge(*ticket.label.split(" vs "))), 3).result().best == "a"
-
-
-def test_a_longer_record_continues_the_same_run() -> None:
-    rng = random.Random(1)
-    rows = [(a, b, float(rng.random() < 0.7)) for _ in range(60) for a, b in (("a", "b"), ("a", "c"), ("b", "c"))]
-    early, late = surest.duel(rows[:60]), surest.duel(rows)
-    assert (late.duels.games >= early.duels.games).all()
-    assert late.best == "a"
-
-
-def test_json_says_all_and_is_read_again() -> None:
-    result = surest.duel(NAMES, judge_of(1), seed=1)
-    data = json.loads(json.dumps(result.to_dict()))
-    again = from_json(data, "it")
-    assert str(again).splitlines()[:3] == str(result).splitlines()[:3]
-    assert (again.duels.games == result.duels.games).all()
-    assert again.duels.groups == result.duels.groups
-    for part, wrong in (("games", [[0]]), ("groups", [["a"]]), ("order", [0, 0, 1, 2])):
-        with pytest.raises(UsageError, match="not a result"):
-            from_json({**data, "duels": {**data["duels"], part: wrong}}, "it")
-
-
-def test_the_borda_winner_in_one_line() -> None:
-    """d beats everybody by a hair, a beats all others by far: the winners differ."""
-    chances = {("a", "b"): 1.0, ("a", "c"): 1.0, ("a", "d"): 0.4, ("b", "d"): 0.4, ("c", "d"): 0.4, ("b", "c"): 0.5}
-    rng = random.Random(2)
-
-    def judge(a, b):
-        p = 0.5 if a == b else chances[a, b] if (a, b) in chances else 1 - chances[b, a]
-        return float(rng.random() < p)
-
-    borda = surest.identify({a: lambda a=a: judge(a, rng.choice(NAMES)) for a in NAMES}, seed=1)
-    assert borda.best == "a"
-    assert borda.certified
-    assert surest.duel(NAMES, judge, seed=1).best == "d"

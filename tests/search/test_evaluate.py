@@ -118,21 +118,6 @@ def test_threads_and_async_functions_come_to_the_same(reference: Result) -> None
     assert (result.best, result.pulls, max(counted.calls.values())) == (reference.best, reference.pulls, 1)
 
 
-def test_gaps_are_what_is_not_known_yet(reference: Result) -> None:
-    """Filling the cells that are wanted leads to the answer of the complete table."""
-    known: dict[str, dict[str, float]] = {arm: {item: float("nan") for item in ITEMS} for arm in LABELS}
-    result = evaluate(known, seed=3)
-    assert (result.certified, result.reason, result.evaluations) == (False, "more cells needed", 0)
-    while not result.certified:
-        assert result.wanted_cells
-        for arm, item in result.wanted_cells[:3]:
-            assert np.isnan(known[arm][item])
-            known[arm][item] = CELLS[arm][item]
-        result = evaluate(known, seed=3)
-    assert (result.best, result.reason, result.evaluations) == (reference.best, reference.reason, reference.evaluations)
-    assert result.wanted_cells == ()
-
-
 def test_what_a_result_tells(reference: Result) -> None:
     bounds_hold(reference, TABLE.mean(axis=1), tolerance=0)
     low, high = reference.differences
@@ -148,89 +133,6 @@ def test_small_is_good_and_bounds_are_units(reference: Result) -> None:
     assert (result.best, result.evaluations) == (reference.best, reference.evaluations)
     np.testing.assert_allclose(result.means, 60 * (1 - reference.means))
     bounds_hold(result, 60 * (1 - TABLE.mean(axis=1)))
-
-
-def test_ties_identical_arms_one_arm_and_one_item() -> None:
-    twins = evaluate({"a": [1.0, 0, 1, 0], "b": [1.0, 0, 1, 0]}, seed=1)
-    assert (twins.certified, twins.exact, twins.contenders) == (True, True, ("a", "b"))
-    assert "tied" in twins.reason
-    assert twins.evaluations == twins.cells == 8
-    tied = evaluate({"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.0, 0.0]}, seed=1)
-    assert tied.contenders == ("a", "b")
-    alone = evaluate({"a": lambda item: 1.0}, [1, 2], seed=1)
-    assert (alone.best, alone.certified, alone.evaluations) == ("a", True, 0)
-    single = evaluate({"a": lambda item: 0.2, "b": lambda item: 0.3}, ["only"], seed=1)
-    assert (single.best, single.certified, single.exact, single.evaluations) == ("b", True, True, 2)
-
-
-def test_a_budget_is_never_exceeded_and_leaves_contenders() -> None:
-    counted = Counted()
-    result = evaluate(list(LABELS), ITEMS, score=counted, seed=3, budget=10)
-    assert (result.certified, result.reason) == (False, "budget spent")
-    assert counted.calls.total() == result.evaluations <= 10
-    assert "kind" in result.contenders
-    calls = []
-    with ThreadPoolExecutor(8) as pool:
-        arms = {label: lambda item: calls.append(item) or 0.5 for label in "abc"}
-        surest.evaluate(arms, range(50), budget=30, seed=1, executor=pool, in_flight=8)
-    assert len(calls) <= 30
-
-
-def test_clusters_and_weights_are_options() -> None:
-    group = [i // 4 for i in range(120)]
-    result = evaluate(CELLS, seed=3, group=group, simulate=True)
-    assert result.best == "kind"
-    used = {ITEMS.index(item) for item in result.table["kind"]}
-    assert all({4 * (i // 4) + k for k in range(4)} <= used for i in used)
-    heavy = evaluate(np.array([[1.0] * 10, [0.0] * 9 + [1.0]]), seed=1, weights=[1.0] * 9 + [100.0])
-    assert heavy.best == 0
-    upset = evaluate(np.array([[1.0] * 9 + [0.0], [0.0] * 9 + [1.0]]), seed=1, weights=[1.0] * 9 + [100.0])
-    assert upset.best == 1
-
-
-def test_repeats_are_averaged() -> None:
-    calls: Counter[tuple[str, int]] = Counter()
-
-    def score(arm: str, item: int) -> float:
-        calls[arm, item] += 1
-        return float(calls[arm, item] % 2) if arm == "b" else 1.0
-
-    result = evaluate(["a", "b"], range(50), score=score, seed=1, repeats=2)
-    assert (set(calls.values()), result.best, set(result.table["b"].values())) == ({2}, "a", {0.5})
-    rounded = {"a": lambda i: 0.1, "b": lambda i: 0.0}  # means stay in their range
-    assert evaluate(rounded, range(50), bounds=(0, 0.1), repeats=3, seed=1).best == "a"
-
-
-@pytest.mark.parametrize("how", ["table", "functions", "study", "async"])
-def test_evidence_over_time_is_kept_when_asked(how: str) -> None:
-    kept = {"storage": "memory:history", "name": "s"} if how == "study" else {}
-    if how == "table":
-        result = evaluate(CELLS, seed=3, history=True, simulate=True)
-    elif how == "async":
-
-        async def score(arm: str, item: Any) -> float:
-            return CELLS[arm][item]
-
-        result = asyncio.run(surest.aevaluate(list(LABELS), ITEMS, score=score, seed=3, history=True))
-    else:
-        result = evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, history=True, **kept)
-    assert result.history[-1].pulls == result.pulls
-    assert result.history[-1].evidence >= result.history[-1].threshold
-    assert result.plot("evidence").get_xlabel().startswith("evaluations")
-    assert evaluate(CELLS, seed=3).history == ()
-
-
-def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:
-    def stop(running: Any) -> None:
-        if running.rounds == 5:
-            raise surest.Stop("enough")
-
-    for result in (
-        evaluate(CELLS, seed=3, progress=stop, simulate=True),
-        evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, progress=stop),
-    ):
-        assert (result.certified, result.reason) == (False, "enough")
-        assert result.evaluations == result.pulls == sum(map(len, result.table.values())) > 0
 
 
 KEPT = """
@@ -261,14 +163,6 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert asked.total() == int(evaluations) + 1, "only the cell under way was evaluated again"
 
 
-def test_intervals_for_a_population_are_informative() -> None:
-    rng = np.random.default_rng(1)
-    values = (rng.random((2, 400)) < np.array([[0.9], [0.1]])).astype(float)
-    low, high = surest.evaluate(values, target="population", seed=1).intervals
-    assert (low > [0.02, -1e-9]).all()
-    assert (high < [1 + 1e-9, 0.98]).all()
-
-
 def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
     """A late arm that is 0 on all items met and 1 on the rest: bets on the items met would be wrong every time."""
     rng = np.random.default_rng(3)
@@ -287,22 +181,3 @@ def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
             result = session.result()
             if "c" in result.labels:
                 bounds_hold(result, np.array([rows[label].mean() for label in result.labels]), [2], 1e-12)
-
-
-def test_the_order_of_a_session_is_fresh_unless_a_seed_is_given() -> None:
-    orders = {tuple(surest.Session(2, items=50).running.request.ahead.tolist()) for _ in range(3)}
-    assert (len(orders), surest.Session(2, items=50, seed=7).problem.seed) == (3, 7)
-
-
-def test_async_evaluations_are_kept_and_repeated(tmp_path: Path) -> None:
-    calls: list[tuple[str, int]] = []
-
-    async def judged(arm: str, item: int) -> float:
-        calls.append((arm, item))
-        return float(arm == "kind")
-
-    how = {"score": judged, "repeats": 2, "storage": f"sqlite:///{tmp_path}/s.db", "name": "a", "in_flight": 2}
-    for _ in range(2):  # the second call finds all of it
-        result = asyncio.run(surest.aevaluate(["terse", "kind"], list(range(60)), **how))
-        assert (result.best, result.certified) == ("kind", True)
-    assert len(calls) == 2 * len(set(calls))

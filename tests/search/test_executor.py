@@ -252,24 +252,6 @@ def test_failed_evaluations_are_retried_named_or_counted(
     assert transcript(result) == transcript(as_zero)
 
 
-def test_a_result_says_what_failed() -> None:
-    """Failed, timed out, retried and imputed evaluations, by arm, as a study counts them."""
-    errors = iter([ValueError("x"), TimeoutError("y"), TimeoutError("z")])
-
-    def flaky() -> float:
-        error = next(errors, None)
-        if error is not None:
-            raise error
-        return 1.0
-
-    with ThreadPoolExecutor(1) as pool:
-        how = {"executor": pool, "in_flight": 1, "retries": 1, "on_failure": 0.5}
-        result = surest.identify({"flaky": flaky, "low": lambda: 0.0}, seed=1, **how)
-    assert result.health == {"flaky": {"failed": 1, "retried": 2, "timed out": 2, "imputed": 1}}
-    assert surest.identify([lambda: 1.0, lambda: 0.0]).health == {}
-    assert surest.identify([[0.5], [0.2]]).health is None
-
-
 def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
     ends = []
 

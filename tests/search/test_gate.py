@@ -43,7 +43,8 @@ OLDER = {f"v{k}": {item: 1 - value if RNG.random() < 0.1 else value for item, va
 QUICK, SLOW = ({item: 60 * (1 - value) for item, value in row.items()} for row in (OLD, WORSE))
 NAMES: dict[str, Any] = {
     **{"surest": surest, "math": math, "np": np, "pd": pd, "flipped": flipped, "in_order": in_order},
-    **{"N": N, "OLD": OLD, "NEW": NEW, "WORSE": WORSE, "QUICK": QUICK, "SLOW": SLOW},
+    **{"N": N, "OLD": OLD, "NEW": NEW, "WORSE": WORSE, "OLDER": OLDER, "QUICK": QUICK, "SLOW": SLOW},
+    **{"answered": answered, "judge": judge, "_beside": _beside, "Path": Path},
     "HALF": dict(list(OLD.items())[: N // 2]),
     "MOST": dict(list(OLD.items())[:280]),
     "LACKS": {item: value for item, value in NEW.items() if item not in ("q3", "q5")} | {"new item": 1.0},
@@ -52,12 +53,15 @@ NAMES: dict[str, Any] = {
 }
 
 
+@pytest.mark.usefixtures("run")
 def test_what_is_found(request: pytest.FixtureRequest) -> None:
     same_as_kept(Path(__file__).with_name("gates.txt"), request, names=NAMES, show=described)
 
 
-def described(gate: surest.Gate) -> str:
+def described(gate: object) -> str:
     """What is said of a gate, which fits what it says in other ways."""
+    if not isinstance(gate, surest.Gate):
+        return repr(gate)
     assert gate.interval[0] <= gate.difference <= gate.interval[1] or math.isnan(gate.difference)
     assert (gate.verdict == "undecided", gate.passed, gate.failed).count(True) == 1
     with pytest.raises(TypeError, match=r"\.passed or \.failed"):
@@ -85,19 +89,6 @@ def described(gate: surest.Gate) -> str:
     return f"{counted}\n{needed}\n{gate}\n{gate.to_markdown()}\nnotes: {gate.notes}"
 
 
-def test_a_verdict_on_further_items_does_not_contradict_the_items_at_hand() -> None:
-    """Where both are supported it is that of the list; where only one that the items speak against, there is none."""
-    for fact, above, below, difference, verdict in (
-        ("pass", 5, 3, -0.01, "pass"),
-        ("fail", 3, 5, -0.2, "fail"),
-        ("pass", None, 3, -0.01, "fail"),
-        ("pass", None, 3, 0.01, "undecided"),
-        ("fail", 3, None, -0.2, "undecided"),
-    ):
-        found = judge(np.zeros(1), math.inf, 0.1, 0.05)._replace(passed=above, failed=below)
-        assert _beside(found, fact, difference < 0) == verdict
-
-
 def test_scores_count_in_the_order_that_is_asked_for_as_far_as_they_go_and_the_verdict_stays() -> None:
     looks = [surest.gate(OLD, in_order("b", WORSE, count), 0.03, seed="b") for count in range(0, N + 1, 20)]
     assert [found.items_counted for found in looks] == [*range(0, N + 1, 20)]
@@ -111,18 +102,6 @@ def test_scores_count_in_the_order_that_is_asked_for_as_far_as_they_go_and_the_v
     assert (found.verdict, found.items_counted < 20) == ("undecided", True)
     assert any("150 items have both values, but only the first " in note for note in found.notes)
     assert surest.gate(OLD, first_half, 0.03, shuffled=True).items_counted == N // 2
-
-
-def test_the_order_depends_on_the_seed_and_the_places_of_items_alone() -> None:
-    """Not on their names: who chose those could choose the order, and with it the verdict."""
-    renamed = {f"{hash(item)} {item}": value for item, value in OLD.items()}
-    for seed in (None, 5):
-        one, two = (surest.gate(a, {}, seed=seed) for a in (OLD, renamed))
-        assert one.places == two.places
-        assert [list(OLD)[place] for place in one.places] == [item for _, item in one.wanted]
-    assert one.places != surest.gate(OLD, {}, seed=6).places
-    assert one.places == surest.gate(OLD, {}, seed="5").places
-    assert surest.gate(OLD, {}).seed == surest.gate(renamed, {}).seed == "0"
 
 
 def test_the_interval_agrees_with_the_verdict() -> None:
@@ -140,7 +119,7 @@ def test_an_estimate_is_never_outside_of_its_own_interval() -> None:
     old = {name: float(100 <= i < 200) for i, name in enumerate(questions)}
     new = {name: float(i < 100) for i, name in enumerate(questions)}
     moved = 0
-    for seed in range(20):
+    for seed in range(5, 11):  # of the first twenty, those of two lead elsewhere: 5 and 10
         order = [row[0] for row in surest.gate(old, new, 0.03, seed=seed).scores]
         for first, second in ((old, new), (new, old)):
             found = surest.gate(first, {name: second[name] for name in order[:700]}, 0.03, seed=seed)
@@ -154,61 +133,6 @@ def test_an_estimate_is_never_outside_of_its_own_interval() -> None:
     odd = surest.gate(dict.fromkeys("abcdefghij", 0.5), known, 0.01, seed=1)
     assert (odd.verdict, odd.exact, odd.items_counted) == ("fail", True, 2)
     assert odd.difference == odd.interval[1] == pytest.approx(-0.15)
-
-
-def test_functions_are_called_until_it_is_decided() -> None:
-    calls: list[str] = []
-
-    def worse(item: str) -> float:
-        calls.append(item)
-        return WORSE[item]
-
-    found = surest.gate(OLD, worse, 0.03, seed=2)
-    assert found.failed
-    assert len(calls) == len(set(calls)) == found.items_counted < N
-    both = surest.gate(lambda item: 0.5, lambda item: item / 100, 0.1, items=range(100), seed=3)
-    assert both.verdict == ("pass" if 0.495 >= 0.4 else "fail")
-    lacking = surest.gate({"a": None, "b": 1.0}, lambda item: 1.0, seed=1)
-    assert lacking.verdict == "undecided", "the baseline lacks an item"
-
-
-def test_arms_of_a_table_and_of_a_study(tmp_path: Path) -> None:
-    table = {"old": OLD, "new": NEW, "worse": WORSE}
-    assert surest.gate("old", "worse", 0.03, table=table).verdict == "fail"
-    assert surest.gate("old", "worse", 0.03, table=pd.DataFrame(table)).names == ("old", "worse")
-    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["old", "worse"], 0.001, items=list(OLD), seed=11)
-    scores = {"old": OLD, "worse": WORSE}
-    answered(study, lambda ticket: scores[str(ticket.label)][study.items[ticket.item or 0].key], 4)
-    found = surest.gate("old", "worse", 0.03, table=study)
-    told = study.status().told
-    assert 0 < found.items_counted <= told / 2 < N, "the study's own order counts"
-    assert found.failed
-    assert found.seed is None
-    late = surest.open_study("memory:", "late", ["old", "worse"], 0.05, items=list(OLD), seed=11, reserve=0.1)
-    for ticket in late.ask(4):
-        late.tell(ticket.id, 1.0)
-    late.add_arms(["later"])
-    assert surest.gate("old", "worse", table=late).seed is None
-    assert surest.gate("old", "later", table=late, seed=5).seed == "5", "not the study's order: it may be known"
-
-
-def test_known_rows_count_whatever_they_come_in(tmp_path: Path) -> None:
-    found = surest.gate(OLD, NEW.get, 0.05, seed=4, history=OLDER)
-    pd.DataFrame(OLDER).rename_axis("item").to_csv(tmp_path / "older.csv")
-    files = [tmp_path / "older.csv"]
-    for name in OLDER:
-        path = tmp_path / f"{name}.csv"
-        path.write_text("item,value\n" + "".join(f"{item},{value}\n" for item, value in OLDER[name].items()))
-        files.append(path)
-    for history in (files[0], files[1:], pd.DataFrame(OLDER), list(OLDER.values())):
-        again = surest.gate(OLD, NEW.get, 0.05, seed=4, history=history)
-        assert (again.items_counted, again.interval) == (found.items_counted, found.interval)
-    plain = surest.gate(OLD, NEW.get, 0.05, seed=4, predict=False)
-    assert (found.share, plain.share, plain.features, len(found.features)) == (0.3, 1.0, (), N)
-    assert found.items_counted != plain.items_counted
-    growing = surest.gate(OLD, in_order("4", NEW, found.items_counted), 0.05, seed=4, history=OLDER)
-    as_function = (found.verdict, found.items_counted)
-    assert (growing.verdict, growing.decided_after) == as_function, "a file counts as a function"
 
 
 def test_what_history_tells_of_an_item_does_not_depend_on_the_order() -> None:
@@ -267,15 +191,3 @@ def test_functions_are_run_as_evaluate_runs_them(tmp_path: Path) -> None:
     failed = surest.gate(OLD, lambda item: 1 / 0, 0.03, seed=2, retries=0, on_failure=0.0)
     assert failed.failed
     assert f"{failed.items_counted} items of candidate with a score that was not measured but imputed" in failed.notes
-
-
-def test_a_control_whose_row_is_known_is_not_evaluated() -> None:
-    items, calls = list(OLD), list[str]()
-    arms = {"old": OLD, "new": lambda item: calls.append(item) or NEW[item], "worse": WORSE.get}
-    asked: dict[str, Any] = {"control": "old", "margin": 0.05, "seed": 1}
-    found = surest.evaluate(arms, items, **asked)
-    assert found.pulls_per_arm[0] == 0
-    called, listed = (surest.evaluate({**arms, "old": old}, items, **asked) for old in (OLD.get, list(OLD.values())))
-    older = surest.evaluate(arms, items, older=[[row[item] for item in items] for row in OLDER.values()], **asked)
-    assert found.verdicts == called.verdicts == older.verdicts
-    assert listed.evaluations == found.evaluations

@@ -1,4 +1,4 @@
-"""The loop that all drivers share, on a simulated clock; and what an interrupt does to it."""
+"""The loop that all drivers share: what an interrupt does to it, and to what runs."""
 
 import contextlib
 import os
@@ -13,14 +13,13 @@ import pytest
 from calling import ran
 from simulated_workers import Workers
 from surest import open_study
-from surest.errors import RewardError, Stop
+from surest.errors import RewardError
 from surest.search.desk import Desk
 from surest.search.executor import Jobs, drive
-from surest.search.loop import Outcome, loop
 from surest.search.session import Session, Ticket
 from waiting import PATIENCE
 
-RUNS, DELTA = 40, 0.1
+DELTA = 0.1
 
 
 def interrupted_search(seed: int, *, drain: bool) -> str | None:
@@ -40,52 +39,14 @@ def interrupted_search(seed: int, *, drain: bool) -> str | None:
     return result.best if result.certified else None
 
 
-@pytest.mark.parametrize(("drain", "wrong"), [(True, 0), (False, 39)])
-def test_evaluations_that_are_finished_leave_no_bias_and_those_that_are_broken_off_do(drain: bool, wrong: int) -> None:
+@pytest.mark.parametrize(("drain", "runs", "wrong"), [(True, 40, 0), (False, 12, 11)])
+def test_evaluations_that_are_finished_leave_no_bias_and_those_that_are_broken_off_do(
+    drain: bool, runs: int, wrong: int
+) -> None:
     """Evaluation time depends on the reward. A rule that is wrong with probability 0.1 exceeds 8 of 40 in 1.6 % of cases."""
-    found = [interrupted_search(seed, drain=drain) for seed in range(RUNS)]
+    found = [interrupted_search(seed, drain=drain) for seed in range(runs)]
     assert found.count("poor") == wrong
     assert not drain or wrong <= 8
-
-
-def outcomes(tickets: list[Ticket], reward: float = 1.0) -> list[Outcome]:
-    return [Outcome(ticket, reward) for ticket in tickets]
-
-
-def test_an_interrupt_starts_nothing_more_and_tells_what_ends() -> None:
-    session = Session(["a", "b"], 0.1, batch=8)
-    steps = loop(Desk(session), 3)
-    first = next(steps).start
-    step = steps.throw(KeyboardInterrupt())
-    assert (step, steps.send(outcomes(first[:1]))) == (([], True), ([], True))
-    with pytest.raises(KeyboardInterrupt):
-        steps.send([*outcomes(first[1:2]), Outcome(first[2], begun=False)])
-    assert ([ticket.id for ticket in session.ask(2)], session.pending) == ([2, 3], 2)
-
-
-def test_a_second_interrupt_gives_back_what_runs() -> None:
-    session = Session(["a", "b"], 0.1, batch=8)
-    steps = loop(Desk(session), 3)
-    next(steps)
-    steps.throw(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        steps.throw(KeyboardInterrupt())
-    assert (session.pending, [ticket.id for ticket in session.ask(3)]) == (0, [0, 1, 2])
-
-
-def test_what_comes_up_while_evaluations_finish_does_not_hide_why_the_run_ended() -> None:
-    def stop(running: object) -> None:
-        if session.pending:
-            raise Stop("enough")
-
-    session = Session(["a", "b"], 0.1, batch=8)
-    steps = loop(Desk(session, on_request=stop), 2)
-    first = next(steps).start
-    assert steps.send([]).draining
-    steps.send(outcomes(first[:1], 7.0))
-    with pytest.raises(Stop, match="enough") as caught:
-        steps.send(outcomes(first[1:]))
-    assert any("reward 7.0" in note for note in caught.value.__notes__)
 
 
 def test_a_mistake_ends_a_session_at_once_and_a_study_when_what_runs_is_finished(

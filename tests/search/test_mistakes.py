@@ -52,16 +52,8 @@ def written(content: str | bytes, name: str = "it.csv") -> Path:
 
 
 NAMES: dict[str, Any] = {
-    **{
-        "surest": surest,
-        "asyncio": asyncio,
-        "math": math,
-        "random": random,
-        "np": np,
-        "pd": pd,
-        "Session": surest.Session,
-    },
-    **{"open_study": surest.open_study, "arm": arm, "one": one, "Bandit": Bandit, "written": written},
+    **{"surest": surest, "asyncio": asyncio, "math": math, "random": random, "np": np, "pd": pd},
+    **{made.__name__: made for made in (surest.Session, surest.open_study, arm, one, Bandit, written)},
     **{made.__name__: made for made in (check_algorithm, finite_arms, named_pair, parse_source, read_csv, read_items)},
     **{made.__name__: made for made in (read_source, read_table, start, table_of, ticket_seed, totals_of, Scale)},
     "identify": lambda **settings: surest.identify({"a": arm, "b": arm}, **settings),

@@ -1,6 +1,5 @@
-"""Looking at a search from Python, and Ctrl-C, which loses nothing."""
+"""Ctrl-C loses nothing. `pages/watching.txt` has what is seen of a search."""
 
-import io
 import os
 import pickle
 import random
@@ -10,14 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import surest
 from surest.arms.finite import bernoulli
-from surest.core.scale import Scale
 from surest.errors import UsageError
-from surest.report.live import screen
-from surest.report.terminal import View
 from surest.search.executor import LOOK
 
 
@@ -67,28 +62,6 @@ def test_an_interrupt_ends_with_the_answer_so_far_and_loses_nothing(arm: type[Pr
     assert stop.value.result.evaluations > 0
 
 
-def test_the_live_view_fits_a_narrow_terminal_and_moves() -> None:
-    now = [0.0]
-    labels = tuple(f"configuration number {i} of a long list of configurations" for i in range(20))
-    view, shown = View(labels, Scale(0, 100), clock=lambda: now[0]), []
-
-    def look(running: object) -> None:
-        now[0] += 1.0
-        status = running.request.status()
-        console = Console(file=io.StringIO(), width=80, color_system=None)
-        console.print(screen(view, running, status))
-        shown.append(console.file.getvalue())
-
-    surest.identify(bernoulli([0.6] + [0.4] * 19, list(labels)), seed=1, bounds=(0, 100), on_request=look)
-    assert len(set(shown)) == len(shown)
-    assert max(len(line) for text in shown for line in text.splitlines()) <= 80
-    last = shown[-1]
-    assert "pulls" in last
-    assert " more" in last
-    assert "interval" in last
-    assert last.count("configura") >= 5
-
-
 def test_a_search_from_python_is_kept_and_goes_on(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/studies.db"
     rng = random.Random(3)
@@ -107,37 +80,3 @@ def test_a_search_from_python_is_kept_and_goes_on(tmp_path: Path) -> None:
         surest.identify(arms, storage=storage)
     with pytest.raises(UsageError, match="simulated arms need no executor, storage"):
         surest.identify(bernoulli([0.9, 0.1]), storage=storage, name="other")
-
-
-def test_nobody_leads_before_the_first_pull_and_no_arm_is_chosen_while_it_runs() -> None:
-    view, lines = View(("a", "b", "c"), Scale(0, 1)), []
-
-    def look(running: object) -> None:
-        lines.append(view.line(running, running.request.status()))
-
-    for top, word in ((1, "leader "), (2, "leading arms ")):
-        lines.clear()
-        surest.identify(bernoulli([0.9, 0.5, 0.1], ["a", "b", "c"]), seed=1, top=top, on_request=look)
-        assert "pulls 0" in lines[0]
-        assert "leader" not in lines[0]
-        assert word in lines[-1]
-        assert not any("chosen" in line for line in lines)
-
-
-def test_the_clock_of_the_live_view_goes_on_while_an_arm_runs() -> None:
-    now = [0.0]
-    view, drawn = View(("a", "b"), Scale(), clock=lambda: now[0], items=True), []
-
-    def look(running: object) -> None:
-        shown = screen(view, running, None)
-        for seconds in (1.0, 42.0):
-            now[0] = seconds
-            console = Console(file=io.StringIO(), width=80, color_system=None)
-            console.print(shown)
-            drawn.append(console.file.getvalue())
-        raise surest.Stop
-
-    surest.identify({"a": lambda: 0.5, "b": lambda: 0.5}, on_request=look)
-    assert "1.0 s" in drawn[0]
-    assert "42 s" in drawn[1]
-    assert "evaluations" in drawn[0]

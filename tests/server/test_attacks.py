@@ -16,7 +16,7 @@ from serving_support import SOURCES, Service, connected, raw
 from starlette.applications import Starlette
 
 import surest
-from calling import in_process, ran
+from calling import ran
 from surest.server.app import make_app
 from surest.server.endpoints import HEADERS, Asked
 from surest.server.events import watched
@@ -131,32 +131,6 @@ def test_where_a_request_came_from_is_believed_of_stated_proxies_only(tmp_path: 
     assert seen == ["203.0.113.9" if "127.0.0.1" in proxies else "127.0.0.1"]
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "said"),
-    [
-        (["--storage", "sqlite:///{}/none/s.db"], 1, "cannot be opened"),
-        (["--storage", "sqlite:///{}/broken.db"], 1, "damaged"),
-        (["--storage", "what://x"], 2, "studies are kept in"),
-        (["--storage", "sqlite:///{}/s.db", "--host", "0.0.0.0"], 2, "nobody has a token yet"),
-        (["--storage", "sqlite:///{}/s.db", "--proxy", "nobody"], 2, "give an address"),
-        (["--storage", "sqlite:///{}/s.db", "--tokens", "{}/open.json"], 2, "chmod 600"),
-        (["--storage", "sqlite:///{}/s.db", "--tokens", "{}/broken.db/t.json"], 2, "cannot be read"),
-    ],
-)
-def test_a_service_that_cannot_begin_says_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], status: int, said: str
-) -> None:
-    (tmp_path / "broken.db").write_bytes(b"x" * 5000)
-    Tokens(tmp_path / "open.json").add("ann", "look")
-    (tmp_path / "open.json").chmod(0o644)
-    given = [option.format(tmp_path) for option in options]
-    tokens = [] if "--tokens" in given else ["--tokens", str(tmp_path / "none.json")]
-    found, out, err = in_process(capsys)("serve", "--port", "0", *given, *tokens)
-    assert (found, out) == (status, "")
-    assert said in err
-    assert "Traceback" not in err
-
-
 LOST: dict[str, Callable[[Path], object]] = {
     "revoked": lambda file: Tokens(file).revoke("ann"),
     "file": lambda file: file.unlink(),
@@ -267,12 +241,14 @@ def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: 
             again(arm)
             said = service.get(f"/studies/anew/{kind}").body.decode()
             assert (arm in said, other in said) == (True, False), kind
-    for what, body in {
+    theirs = {"tickets": [0], "worker": "w"}
+    bodies = {
         "tell": {"ticket": 0, "reward": 1},
-        "renew": {"tickets": [0], "worker": "w"},
-        "return": {"tickets": [0], "worker": "w"},
         "fail": {"ticket": 0, "worker": "w"},
-    }.items():
+        "renew": theirs,
+        "return": theirs,
+    }
+    for what, body in bodies.items():
         again("early")
         assert service.get(at).status == 200
         again("late")

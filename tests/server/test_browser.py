@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import surest
-from browsing import SIZES, Browser, browser, needs_browser
+from browsing import SIZES, Browser, needs_browser
 from surest.server.tokens import Tokens
 from surest.study.study import Study
 from visiting import serving, work
@@ -19,10 +20,9 @@ REWARDS = {"old": [0, 1, 0, 0], "large button": [1, 1, 0, 1], "two buttons": [0,
 """What workers find: the same rewards again and again, so that every run is the same."""
 
 
-@pytest.fixture(scope="module", params=[("desk", "light"), ("phone", "dark")], ids="-".join)
-def seen(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    with browser(*request.param) as opened:
-        yield opened
+@pytest.fixture(params=[("desk", "light"), ("phone", "dark")], ids="-".join)
+def seen(chromium: Any, request: pytest.FixtureRequest) -> Browser:
+    return Browser(chromium, *request.param)
 
 
 @contextmanager
@@ -235,19 +235,19 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
         seen.driver.delete_all_cookies()
 
 
-def test_without_a_script_everything_works(site: str, storage: str) -> None:
+def test_without_a_script_everything_works(site: str, storage: str, chromium: Any) -> None:
     """Pages, the search and forms need no JavaScript; a page then shows times as they are."""
     surest.open_study(storage, "plain one", ["a", "b"], 0.05)
-    with browser() as plain:
-        plain.command("Emulation.setScriptExecutionDisabled", {"value": True})
-        plain.driver.get(site)
-        plain.find("#q").send_keys("plain one")
-        plain.find("form[role=search] button").click()
-        plain.wait(lambda: "q=plain+one" in plain.driver.current_url, "the search is sent")
-        plain.driver.find_element("link text", "plain one").click()
-        plain.wait(lambda: plain.driver.title.startswith("plain one"), "the study")
-        plain.driver.find_element("xpath", "//button[.='Pause handing out tickets']").click()
-        plain.wait(lambda: "done=paused" in plain.driver.current_url, "the form is sent")
-        printed = plain.command("Page.printToPDF", {})
+    plain = Browser(chromium)
+    plain.command("Emulation.setScriptExecutionDisabled", {"value": True})
+    plain.driver.get(site)
+    plain.find("#q").send_keys("plain one")
+    plain.find("form[role=search] button").click()
+    plain.wait(lambda: "q=plain+one" in plain.driver.current_url, "the search is sent")
+    plain.driver.find_element("link text", "plain one").click()
+    plain.wait(lambda: plain.driver.title.startswith("plain one"), "the study")
+    plain.driver.find_element("xpath", "//button[.='Pause handing out tickets']").click()
+    plain.wait(lambda: "done=paused" in plain.driver.current_url, "the form is sent")
+    printed = plain.command("Page.printToPDF", {})
     assert surest.open_study(storage, "plain one").paused
     assert printed["data"].startswith("JVBERi")  # %PDF

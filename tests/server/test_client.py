@@ -5,77 +5,26 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from click.testing import CliRunner
 from serving_support import Service, connected
-from syrupy.assertion import SnapshotAssertion
 
 import surest
-from asking import answered
-from calling import refused
+from calling import Run
+from pages import same_as_kept
 from surest.errors import StorageError, SurestError, UsageError
 from surest.report.page import to_html
 from surest.report.report import report_of_study
-from surest.server.tokens import Tokens
 from surest.study.connection import Connection
-from surest.study.remote import RemoteStudy
 from surest.study.study import Study
 
 
-def same(one: surest.Result, other: surest.Result) -> None:
-    assert {**one.to_dict(), "seconds": 0} == {**other.to_dict(), "seconds": 0}
-
-
-@pytest.mark.parametrize(
-    "asked", [{"batch": 8}, {"items": [(f"q{i}", {"n": i}) for i in range(12)]}], ids=["pulls", "items"]
-)
-def test_the_course_is_that_of_the_library(service: Service, asked: dict[str, Any]) -> None:
-    """The same seed and rewards give the same tickets, the same result and the same export. `tests/study` has the mistakes."""
-    name = f"course {next(iter(asked))}"
-    remote, local = (
-        surest.open_study(where, name, ["a", "b", "c"], 0.1, seed=3, **asked)
-        for where in (service.url, f"memory:{name}")
-    )
-    for study in (remote, local):
-        answered(study, lambda ticket: (ticket.id * 7 % 11) / 110 + 0.45 * ticket.arm, 7)
-    assert isinstance(remote, RemoteStudy)
-    assert remote.items == local.items
-    same(remote.result(), local.result())
-    assert remote.result(history=True).history[-1] == local.result(history=True).history[-1]
-    same(remote.status().result, local.status().result)
-    assert remote.status().told == local.status().told
-    there, here = remote.export(), local.export()
-    assert [t[:2] for t in there["tickets"]] == [t[:2] for t in here["tickets"]]
-    assert there["requests"] == here["requests"]
-    assert remote.session().running.pulls == remote.running.pulls == local.running.pulls
-    assert name in to_html(report_of_study(remote))
-    if local.items:
-        assert remote.result().table == local.result().table
-        assert str(surest.gate("a", "b", table=remote)) == str(surest.gate("a", "b", table=local))
-
-
-def test_commands(service: Service, tmp_path: Path) -> None:
-    from surest.cli import cli
-
-    def surest_study(*words: str) -> Any:
-        return CliRunner().invoke(cli, ["study", *words], env={"SUREST_STORAGE": service.url}, standalone_mode=False)
-
-    made = surest_study("create", "commands", "--arm", "a", "--arm", "b", "--option", "batch=4", "--seed", "1")
-    assert made.exception is None
-    assert surest_study("ask", "commands", "--worker", "me").output == "0 a\n"
-    assert surest_study("tell", "commands", "0", "0.5").output == "ticket 0: 0.5\n"
-    assert "1 reward" in surest_study("status", "commands").output
-    worked_out = surest_study("work", "commands", "--", "sh", "-c", "test {arm} = b && echo 1 || echo 0")
-    assert worked_out.return_value == 0, worked_out.output
-    assert "b is the best" in worked_out.output
-    assert surest_study("export", "commands", "--output", str(tmp_path / "x.json")).exception is None
-    assert surest_study("import", str(tmp_path / "x.json"), "--name", "imported").exception is None
-    assert surest_study("delete", "imported", "--yes").output == "study imported deleted\n"
+def test_commands(service: Service, run: Run, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUREST_STORAGE", service.url)
+    same_as_kept(Path(__file__).with_name("client.txt"), request, run, instead={service.url: "URL"})
 
 
 def test_tokens_of_the_client(guarded: tuple[Service, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,12 +63,6 @@ def test_a_service_that_is_away(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be reached") as error:
         away.get("/api/studies")
     assert "surest-secret" not in str(error.value)
-
-
-def test_what_is_not_a_service(snapshot: SnapshotAssertion) -> None:
-    urls = ["http://", "http://host:port", "http://host?x=1", "http://:a b@host", "http://evil@localhost"]
-    urls += ["http://localhost:8080@evil", "http://:x@y@localhost", "http://evil\\localhost"]
-    assert refused(*(partial(surest.open_study, url, "x") for url in urls)) == snapshot
 
 
 def changed(answer: Any, rng: random.Random) -> Any:
@@ -165,52 +108,6 @@ def test_an_answer_of_another_form_is_an_error_of_the_service(
             except SurestError as error:
                 errors += "sent what no service of surest sends" in str(error)
     assert errors > 50
-
-
-def test_tokens_are_kept_as_digests(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path / "deep" / "tokens.json")
-    assert not tokens
-    made = tokens.add("ann", "look")
-    assert made not in (tmp_path / "deep" / "tokens.json").read_text()
-    assert (tmp_path / "deep" / "tokens.json").stat().st_mode & 0o777 == 0o600
-    other = Tokens(tokens.path)
-    found = other.identify(made)
-    assert found is not None
-    assert (found.name, found.role) == ("ann", "look")
-    with pytest.raises(UsageError, match="already a token called 'ann'"):
-        tokens.add("ann", "work")
-    tokens.revoke("ann")
-    assert other.identify(made) is None, "a running service heeds it"
-    with pytest.raises(UsageError, match="there is no token called 'ann'"):
-        tokens.revoke("ann")
-    with pytest.raises(UsageError, match="without tabs"):
-        tokens.add("a\tb", "work")
-    (tmp_path / "link.json").symlink_to(tmp_path / "deep" / "tokens.json")
-    assert other.identify(Tokens(tmp_path / "link.json").add("bob", "look")) is not None, "a link stays one"
-    with pytest.raises(UsageError, match="cannot be written"):
-        Tokens(tmp_path / "link.json" / "tokens.json").add("ann", "look")
-    assert tokens.path is not None
-    tokens.path.write_text("{")
-    with pytest.raises(UsageError, match="cannot be read"):
-        other.all()
-
-
-def test_tokens_made_at_once_are_all_kept(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda number: Tokens(tmp_path / "t.json").add(f"w{number}", "work"), range(40)))
-    there = Tokens(tmp_path / "t.json")
-    assert {there.identify(token).name for token in made} == {f"w{number}" for number in range(40)}  # type: ignore[union-attr]
-
-
-def test_the_log_names_each_worker_of_rewards_told_at_once(service: Service) -> None:
-    """Both of these hold a ticket that was somebody else's, and one call tells both."""
-    study = surest.open_study(service.url, "both", ["a", "b"], 0.1, seed=3)
-    first = study.ask(2, "gone")
-    study.give_back([ticket.id for ticket in first], "gone")
-    tickets = [*study.ask(1, "ann"), *study.ask(1, "bob")]
-    assert [ticket.id for ticket in tickets] == [ticket.id for ticket in first]
-    study.tell_all(tickets, [0.5, 0.5])
-    assert [ticket[3] for ticket in study.export()["tickets"][:2]] == ["ann", "bob"]
 
 
 @pytest.mark.parametrize("most", [3, 12, 13, 20, 60])

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 import surest
-from surest.errors import RewardError, StorageError, TicketError
+from surest.errors import StorageError
 from surest.server.limits import Limits
 from surest.server.studies import Studies
 from surest.study.memory import MemoryStore
 from surest.study.sql import SqlStore
-from surest.study.telling import Ask, Failure, Handed, Tell, carry_out
+from surest.study.telling import Ask, Tell
 
 pytestmark = pytest.mark.anyio
 
@@ -20,24 +20,6 @@ def opened(**settings: object) -> tuple[SqlStore, surest.Study]:
     store = MemoryStore()
     given = {"algorithm": "naive-best-arm", "seed": 1, **settings}
     return store, surest.open_study(store, "s", ["a", "b"], 0.1, **given)
-
-
-def test_what_is_refused_leaves_the_others_alone() -> None:
-    _store, study = opened()
-    study.ask(4, "ann")
-    calls = [Tell([0], [0.5]), Tell([0], [0.6]), Tell([0], [0.5]), Tell([1, 99], [0.5, 0.5]), Tell([1], [7])]
-    calls += [Failure(2, "no", None, "failed", "bob"), Failure(3, "no", None, "failed", "ann")]
-    calls += [Tell([2], [1.0]), Ask(1, "bob")]
-    outcomes = carry_out(study, calls)
-    kinds = [type(outcome) for outcome in outcomes]
-    none = type(None)
-    assert kinds == [int, TicketError, int, TicketError, RewardError, TicketError, none, int, Handed]
-    assert (outcomes[0], outcomes[2], outcomes[7]) == (1, 0, 1), "how many rewards were new"
-    handed = outcomes[-1]
-    assert isinstance(handed, Handed)
-    assert [ticket.id for ticket in handed.tickets] == [3], "what failed in the same transaction is handed out again"
-    assert [ticket[1] for ticket in study.export()["tickets"]] == [0.5, None, 1.0, None]
-    assert study.health() == {"a": {"failed": 1, "retried": 1}}
 
 
 @pytest.fixture

@@ -41,14 +41,8 @@ def test_a_worker(guarded: tuple[Service, dict[str, str]], tmp_path: Path, name:
         if shutil.which(needed) is None:
             pytest.skip(f"{needed} is not installed")
     study = f"{name.replace('.', '-')}-{len(items or [])}"
-    body = {
-        "name": study,
-        "arms": ["bad", "good"],
-        "settings": {"delta": 0.2, "seed": 1},
-        **({"items": items} if items else {}),
-    }
-    if items is None:
-        body["settings"]["batch"] = 4  # type: ignore[index]
+    settings = {"delta": 0.2, "seed": 1, **({} if items else {"batch": 4})}
+    body = {"name": study, "arms": ["bad", "good"], "settings": settings, **({"items": items} if items else {})}
     assert service.post("/api/studies", body, token=tokens["administer"]).status == 201
     words = [service.url if word == "URL" else study if word == "STUDY" else word for word in command]
     done, wrong = (

@@ -54,9 +54,7 @@ def check_kills(storage: str, tmp_path: Path, kills: int) -> None:
         try:
             for turn in range(kills + 1):
                 seen = len(acknowledged)
-                until(
-                    lambda seen=seen: len(acknowledged) > seen or any(one.done() for one in working), "it serves again"
-                )  # type: ignore[misc]
+                until(lambda: len(acknowledged) > seen or any(one.done() for one in working), "it serves again")  # noqa: B023
                 if turn < kills:
                     time.sleep(rng.random() * 0.15 if turn % 10 else 0.0)
                     service.kill()

@@ -12,7 +12,6 @@ import pytest
 import surest
 import surest_verify
 from asking import answered
-from surest.server.pages.forms import settings_of
 from surest.server.tokens import Tokens
 from surest.study.log import Event
 from surest.study.study import Study
@@ -162,12 +161,8 @@ def test_forms_need_the_token_of_their_page(storage: str, site: str, visitor: Vi
         for body in (b"", b"csrf=", f"csrf={other}".encode(), b"csrf=%00&csrf=x"):
             assert visitor.request("POST", target, body, headers).status == 403, target
         assert Visitor(site).request("POST", target, f"csrf={other}".encode(), headers).status == 403
-    for kind, body in {
-        "text/plain": b"x",
-        "multipart/form-data": b"x",
-        "multipart/form-data; boundary=a": b"x",
-    }.items():
-        assert visitor.request("POST", "/new", body, {"Content-Type": kind}).status in (400, 415), kind
+    for kind in ("text/plain", "multipart/form-data", "multipart/form-data; boundary=a"):
+        assert visitor.request("POST", "/new", b"x", {"Content-Type": kind}).status in (400, 415), kind
     assert visitor.request("POST", "/new", 101 * b"a=1&", headers).status == 400, "too many fields"
     token = visitor.csrf("/new")
     foreign = {**headers, "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
@@ -271,19 +266,6 @@ def check_markup(text: str) -> None:
             assert not target.startswith("//")
         if tag == "script":
             assert attributes == {"src": "/static/surest.js", "defer": None}
-
-
-def test_settings_of_a_form_follow_the_problem() -> None:
-    """A setting that is added to the problem has a field by itself."""
-    from surest.core.problem import SETTINGS
-    from surest.server.pages.forms import FIRST, FURTHER, fields
-
-    assert set(SETTINGS) <= set(fields())
-    assert set(SETTINGS) <= {*FIRST, *FURTHER}
-    assert settings_of({"budget": "1e4", "seed": "12345678901234567890"}) == {
-        "budget": 10000,
-        "seed": 12345678901234567890,
-    }
 
 
 def test_a_study_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:

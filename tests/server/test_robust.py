@@ -18,7 +18,6 @@ import pytest
 from serving_support import Service, connected, raw
 
 import surest
-from surest.server.app import Rate
 from surest.server.tokens import Tokens
 from waiting import until
 
@@ -84,15 +83,6 @@ def first_ticket(connection: socket.socket) -> int:
             assert part, data
             data += part
     return int(json.loads(data.partition(b"\r\n\r\n")[2])["tickets"][0]["ticket"])
-
-
-def test_too_many_requests_are_refused() -> None:
-    rate = Rate(100.0, seconds=1.0)
-    assert sum(rate.take("ann", now=0.0) for _ in range(200)) == 100
-    assert rate.take("bob", now=0.0)
-    for number in range(20_000):
-        rate.take(f"address {number}", now=0.0)
-    assert len(rate._buckets) == rate.most, "many senders take no more memory"
 
 
 def test_sigterm_finishes_what_is_in_hand(tmp_path: Path) -> None:

@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+import surest
+from asking import answered
 from calling import ran
 from pages import same_as_kept
 from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
-from surest.errors import StorageError, TicketError, TranscriptError, UsageError
+from surest.errors import StorageError, TicketError, TranscriptError
+from surest.report.page import to_html
+from surest.report.report import report_of_study
 from surest.study.sql import VERSION_TABLE
 from surest.study.study import Study, delete_study, list_studies, open_study
-from surest.study.telling import Tell, carry_out
 from surest.study.transfer import import_study
 from surest.study.workers import own_name
 from visiting import serving
@@ -77,14 +80,10 @@ def test_a_study_is_used_in_the_same_way_at_every_door(
                 delete_study(storage, study.name)
             return where
 
-        instead = {
-            "sqlite:///…/study.db": "WHERE",
-            where: "WHERE",
-            own_name(): "WORKER",
-            ") any more": ")",
-            " (arm 'b')": "",
-        }
-        names = {**globals(), "fresh": fresh, "move_time": partial(moved, storage)}
+        instead = {"sqlite:///…/study.db": "WHERE", where: "WHERE", own_name(): "WORKER"}
+        instead |= {") any more": ")", " (arm 'b')": ""}
+        tools = {"surest": surest, "answered": answered, "to_html": to_html, "report_of_study": report_of_study}
+        names = {**globals(), **tools, "fresh": fresh, "move_time": partial(moved, storage)}
         same_as_kept(page, request, names=names, instead=instead)
 
 
@@ -107,23 +106,6 @@ def test_rewards_are_told_by_number_from_another_process(storage: str) -> None:
     study.tell(ticket.id, 0.25)  # again, and harmless
     with pytest.raises(TicketError, match=r"already told 0.25 .* cannot become 0.5"):
         study.tell(ticket.id, 0.5)
-
-
-def test_what_is_a_reward_is_kept_to_the_bit(storage: str) -> None:
-    study, rewards = make(storage), [-0.0, True, np.float32(0.5), np.bool_(False), 5e-324, 1, np.int64(0)]
-    for reward in rewards:
-        (ticket,) = study.ask()
-        study.tell(np.int64(ticket.id), reward)
-    kept = [ticket[1] for ticket in open_study(storage, "s").export()["tickets"]]
-    assert (kept, any(np.signbit(kept))) == ([float(reward) for reward in rewards], False)
-
-
-def test_a_ticket_never_handed_out_is_refused(storage: str) -> None:
-    study = make(storage)
-    study.ask()
-    for ticket in (-1, 1, 2**63, 10**400, "0", 0.0, None):
-        with pytest.raises(TicketError, match="never handed out"):
-            study.tell(ticket, 0.5)  # type: ignore[arg-type]
 
 
 def test_what_is_refused(storage: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -199,17 +181,6 @@ def test_arms_that_others_added_are_not_overlooked(storage: str) -> None:
     assert study.labels == ("a", "b", "c")
 
 
-def test_an_export_of_the_first_format_is_imported(storage: str) -> None:
-    study = make(storage, on_failure=0.0, retries=3)
-    (ticket,) = study.ask()
-    study.fail(ticket.id, "no")
-    document = study.export() | {"format": "surest-study-1"}
-    document["tickets"] = [ticket[:5] for ticket in document["tickets"]]
-    del document["items"]
-    import_study(storage, json.dumps(document), "copy")
-    assert open_study(storage, "copy").export()["tickets"][0][5] == 1
-
-
 def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> None:
     study = make(storage)
     answer(study, 3)
@@ -243,25 +214,3 @@ def test_to_ask_and_tell_imports_little(storage: str) -> None:
         "print([name for name in ('asyncio', 'psycopg', 'surest.report', 'surest.study.transfer') if name in sys.modules])"
     )
     assert ran("-c", code).out == "[]\n"
-
-
-def test_who_tells_has_a_name_that_a_log_can_keep(storage: str) -> None:
-    study = make(storage)
-    (ticket,) = study.ask(1, "one")
-    names: list[Any] = ["", "two\nlines", "\0", "\ud800", "x" * 501, 5]
-    *refused, told = carry_out(
-        study, [*(Tell([ticket.id], [1.0], name) for name in names), Tell([ticket.id], [0.5], "one")]
-    )
-    assert (["a worker's name is " in str(error) for error in refused], told) == ([True] * len(names), 1)
-    with pytest.raises(UsageError, match="a worker's name is "):
-        study.tell(ticket.id, 1.0, worker=names[0])
-
-
-def test_options_that_somebody_else_stored_are_checked_too() -> None:
-    study = open_study("memory:stored", "s", ["a", "b"], 0.1, seed=1)
-    for workers in ([1], "four", None, {}, True, -1, 2.5):
-        settings = {**study.settings.plain(), "options": {"workers": workers}}
-        with study.store.writing() as log:
-            log.add_study(f"stored {workers}", json.dumps(settings), ["a", "b"], [])
-        with pytest.raises(UsageError, match="workers"):
-            open_study("memory:stored", f"stored {workers}").status()

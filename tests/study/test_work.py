@@ -4,7 +4,6 @@ import os
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,20 +29,6 @@ LEASE = 40.0
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     return open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.2, seed=1, batch=4, lease_seconds=LEASE)
-
-
-def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
-    mine, told, gone = study.ask(3)
-    other = study.ask(1, "somebody else")[0]
-    study.tell(told.id, 0)
-    study.fail(gone.id)
-    with study.store.writing() as log:
-        log.lease_tickets(study.id, [mine.id, other.id], 1.0)
-    assert study.renew([mine.id, told.id, gone.id, other.id]) == [mine.id]
-    with study.store.reading() as log:
-        leases = {ticket.number: ticket.lease for ticket in log.read_tickets(study.id, open_by=inf)}
-    assert leases.pop(mine.id) > time.time() + LEASE / 2
-    assert leases == {gone.id: 0.0, other.id: 1.0}
 
 
 def test_what_was_told_or_failed_is_not_held_here_any_more(study: Study) -> None:
@@ -118,21 +103,16 @@ def test_what_ends_together_is_written_together(tmp_path: Path, monkeypatch: pyt
     with ThreadPoolExecutor(8) as pool:
         arms = {"a": lambda item: item % 2, "b": lambda item: (item + 1) % 2}
         result = surest.evaluate(arms, range(60), executor=pool, in_flight=8, seed=1, **kept)
-    assert result.evaluations == sum(
-        map(len, surest.open_study(**kept).session().result(items=range(60)).table.values())
-    )
+    table = surest.open_study(**kept).session().result(items=range(60)).table
+    assert result.evaluations == sum(map(len, table.values()))
     assert len(written) <= result.evaluations
 
 
 def test_quick_evaluations_share_a_transaction_and_slow_ones_take_no_more_than_they_need(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study, now, asked = (
-        open_study(MemoryStore(), "quick", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1),
-        [0.0],
-        [],
-    )
-    exchange = study.exchange
+    study = open_study(MemoryStore(), "quick", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1)
+    exchange, now, asked = study.exchange, [0.0], []
 
     def slowly(told, k: int):
         now[0] += 1.0

@@ -9,20 +9,22 @@ cdef double[::1] GAPS, GAP_PRIOR
 
 @cython.locals(first=Py_ssize_t, second=Py_ssize_t, other=Py_ssize_t, a=Py_ssize_t, j=Py_ssize_t, o=Py_ssize_t,
     own=double, its=double, gap=double, square=double, ratio=double, level=double, common=double, i=Py_ssize_t,
-    rivals=double, ahead=double, spread=double, error=double, low=double, high=double, coins=bint, opponents=int64_t[::1], levels=double[::1], stakes=double[::1])
+    rivals=double, ahead=double, spread=double, error=double, low=double, high=double, coins=bint, opponents=int64_t[::1],
+    levels=double[::1], stakes=double[::1])
 cpdef object place(
     const int64_t[:] arms, const int64_t[:] times, double[::1] counts, double[::1] sums, double[::1] squares,
     const uint8_t[:] is_open
 )
-cpdef double suited(double gap, double square, double its, double own, double ratio, double level, bint coins) noexcept
+cpdef double suited(
+    double gap, double square, double its, double own, double ratio, double level, bint coins
+) noexcept
 @cython.locals(common=double, own=double, its=double, low=double, high=double, gap=double, square=double, ratio=double,
-    best=double, found=double, above=double, level=double, stake=double, rate=double, coins=bint)
+    best=double, found=double, above=double, below=double, stake=double, rate=double)
 cpdef double leader_ratio(
     Py_ssize_t leader, Py_ssize_t closest, double others, double[::1] counts, double[::1] sums, double[::1] squares
 ) noexcept
 @cython.locals(factor=double)
 cpdef double grown(double stake, double ahead, double spread) noexcept
-cpdef double grown_coin(double stake, double level, double mean) noexcept
 cpdef double inside(double level) noexcept
 @cython.locals(scatter=double, freedom=double)
 cpdef double common_variance(double[::1] counts, double[::1] sums, double[::1] squares) noexcept

@@ -102,7 +102,7 @@ def leader_ratio(
 
     >>> counts, ones = np.full(2, 50.0), np.array([49.0, 45.0])
     >>> round(leader_ratio(0, 1, 1, counts, ones, ones), 2), round(leader_ratio(0, 1, 1, counts, ones, ones**2 / 50), 2)
-    (1.0, 5.66)
+    (0.71, 5.66)
     """
     common = common_variance(counts, sums, squares)
     own = variance(counts[closest], sums[closest], squares[closest], common, POOLED)
@@ -112,16 +112,10 @@ def leader_ratio(
     own = variance(counts[closest], sums[closest], squares[closest], common, POOLED_LONG)
     its = variance(counts[leader], sums[leader], squares[leader], common, POOLED_LONG)
     ratio, best, found = LEAST_RATIO, -libm.inf, 1.0
-    coins = sums[closest] == squares[closest] and sums[leader] == squares[leader]
-    low, high = 0.5 * (low + high - gap), 0.5 * (low + high + gap)
     for _ in range(RATIOS):
-        above = gap / (1.0 + ratio) if coins else gap * ratio / (1.0 + ratio)
-        level = inside(high - above)
-        stake = suited(gap, square, its, own, ratio, level, coins)
-        if coins:
-            rate = ratio * grown_coin(stake / ratio, level, inside(high)) + grown_coin(-stake, level, inside(low))
-        else:
-            rate = ratio * grown(stake / ratio, above, its) + grown(stake, gap - above, own)
+        above, below = gap * ratio / (1.0 + ratio), gap / (1.0 + ratio)
+        stake = suited(gap, square, its, own, ratio, inside(0.5 * (low + high + gap) - above), False)
+        rate = ratio * grown(stake / ratio, above, its) + grown(stake, below, own)
         if rate / (ratio + others) > best:
             best, found = rate / (ratio + others), ratio
         ratio *= RHO
@@ -132,11 +126,6 @@ def grown(stake: float, ahead: float, spread: float) -> float:
     """Roughly the nats that a stake wins on a reward that is ahead of the level by so much, with such a variance."""
     factor = 1.0 + stake * ahead
     return libm.log(factor) - 0.5 * (stake / factor) * (stake / factor) * spread
-
-
-def grown_coin(stake: float, level: float, mean: float) -> float:
-    """The nats that a stake wins on a reward of 0 or 1 with such a mean."""
-    return mean * libm.log(1.0 + stake * (1.0 - level)) + (1.0 - mean) * libm.log(1.0 - stake * level)
 
 
 def inside(level: float) -> float:
