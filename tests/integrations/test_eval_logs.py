@@ -24,14 +24,17 @@ HERE = Path(__file__).parent
 ECHO = HERE / "promptfoo_echo.json"
 
 
-@pytest.fixture(scope="module")
-def inspect_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("logs")
-    done = ran(HERE / "inspect_logs.py", folder)
+def evaluations(folder: Path) -> None:
+    done = ran(HERE / "inspect_logs.py", folder / "logs")
     assert done.status == 0, done.err
-    (folder / "early").rename(folder.with_name("early"))
-    folder.with_name("early.json").write_text(done.out)
-    return folder
+    (folder / "logs" / "early").rename(folder / "early")
+    (folder / "early.json").write_text(done.out)
+
+
+@pytest.fixture
+def inspect_folder(made_once: Any) -> Path:
+    """Real logs in a folder `logs`, and what else came of them beside it."""
+    return made_once("inspect", evaluations)
 
 
 def lm_eval(folder: str, model: str, scores: dict[int, dict[str, Any]], task: str = "arc", **more: Any) -> Path:
@@ -173,21 +176,21 @@ def test_what_is_refused(run: Run, snapshot: SnapshotAssertion) -> None:
 
 
 def test_logs_of_inspect(inspect_folder: Path, run: Run) -> None:
-    files = [str(path) for path in sorted(inspect_folder.iterdir())]
+    files = [str(path) for path in sorted((inspect_folder / "logs").iterdir())]
     several = run("evaluate", *files)
     assert (len(files), several.status) == (3, 2)
     assert "the scorers match, includes; choose one: --scorer match" in several.err
     said = run("evaluate", *files, "--scorer", "includes", "--json")
     assert (said.status, said.json["arm"], said.json["certified"]) == (0, "mockllm/good", True)
     assert "the mean over their epochs counts" in said.err
-    found, _ = logs([inspect_folder], "match")
+    found, _ = logs([inspect_folder / "logs"], "match")
     wrong = {arm: set(np.flatnonzero(row == 0)) for arm, row in zip(found.labels, found.values, strict=True)}
     assert found.items == tuple(f"q{i}" for i in range(20)), "paired by sample"
     assert wrong == {"mockllm/good": {3}, "mockllm/poor": {*range(5, 18)}, "mockllm/fair": {3, 4, 5, 6, 7}}
 
 
 def test_an_evaluation_ends_when_a_model_is_certified_to_be_worse(inspect_folder: Path) -> None:
-    found = json.loads(inspect_folder.with_name("early.json").read_text())
+    found = json.loads((inspect_folder / "early.json").read_text())
     shuffled = found["shuffled"]
     assert (shuffled["status"], shuffled["verdict"], shuffled["noted"]) == ("success", "fail", "fail")
     assert shuffled["done"] + shuffled["skipped"] == 80

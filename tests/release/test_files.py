@@ -8,7 +8,9 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -20,24 +22,23 @@ from transcripts import ROOT, environment
 PACKAGE = ROOT / "src" / "surest"
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param("cc", marks=pytest.mark.slow), "/no/compiler"],
-    ids=["a compiler", "no compiler"],
-)
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the archive of a copy and the wheel made from it by the build's backend itself: nothing is fetched."""
-    folder = tmp_path_factory.mktemp("dist")
+def build(folder: Path, compiler: str) -> None:
     without = shutil.ignore_patterns(
         ".git", ".venv", ".*_cache", "__pycache__", "*.so", "*.egg-info", "lib.*", "temp.*", "site"
     )
     shutil.copytree(ROOT, folder / "copy", ignore=without)
     # Neither --sdist nor --wheel: so the wheel is built from what is in the archive.
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
-    variables = {**os.environ, "CC": request.param}
+    variables = {**os.environ, "CC": compiler}
     done = subprocess.run(command, cwd=folder / "copy", env=variables, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stderr
-    return folder
+
+
+@pytest.fixture(params=[pytest.param("a compiler", marks=pytest.mark.slow), "no compiler"])
+def built(request: pytest.FixtureRequest, made_once: Any) -> Path:
+    """A folder with the archive of a copy and the wheel made from it by the build's backend itself: nothing is fetched."""
+    compiler = {"a compiler": "cc", "no compiler": "/no/compiler"}[request.param]
+    return made_once(f"dist, {request.param}", partial(build, compiler=compiler))
 
 
 def test_the_wheel_is_used_in_an_empty_environment(built: Path) -> None:
