@@ -197,20 +197,6 @@ def test_no_command_outlives_a_search_that_is_killed_and_it_goes_on_at_once() ->
     assert "health: a: 1 expired, 1 retried" in again.out
 
 
-def test_clip_goes_on_with_what_was_measured(tmp_path: Path, run: Run) -> None:
-    script = f"echo x >> {tmp_path}/runs; n=$(wc -l < {tmp_path}/runs); if [ $n = 4 ]; then echo 61; else echo 50; fi"
-    given = [f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 5", "--bounds=0,60", "--study=s", "--json"]
-    status, _, err = run(*given)
-    assert status == 2
-    assert "arm 'a' gave 61.0, which is not in [0, 60]. With --clip" in err
-    told = open_study("sqlite:///surest.db", "s").status().told
-    assert told >= 3
-    status, out, err = run(*given, "--clip")
-    assert (status, json.loads(out)["arm"]) == (0, "a")
-    runs = len((tmp_path / "runs").read_text().split())
-    assert json.loads(out)["pulls_per_arm"][0] == runs - 1  # only the refused one was run again
-
-
 def test_a_search_that_an_arm_ends_can_go_on_when_it_is_mended(tmp_path: Path, run: Run) -> None:
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\necho no licence >&2; exit 1\n")

@@ -22,13 +22,11 @@ from asking import answered
 from browsing import Browser, browser, needs_browser
 from calling import Run, refused, steady
 from surest.arms.finite import bernoulli
-from surest.core.protocol import Point
 from surest.errors import UsageError
 from surest.report.page import LONG, Report, facts, to_html, to_markdown
 from surest.report.pictures import LONGEST
 from surest.report.report import read_report, report_of_study, to_json, write_report
 from surest.result.data import Result
-from surest.result.json import from_json
 from surest.result.words import verdict
 from surest.study.study import Study
 from surest.text import shortened
@@ -228,15 +226,6 @@ def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -
     assert again.result().to_dict() == study.result().to_dict()
 
 
-def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run) -> None:
-    Path("s").write_text("{}")
-    surest.open_study("sqlite:///s.db", "s", 2, 0.1)
-    Path("folder.md").mkdir()
-    assert run("report", "s", "--output", "r.md")[0] == 2
-    assert "cannot be written" in run("report", "s", "--storage", "sqlite:///s.db", "--output", "folder.md").err
-    assert run("report", "s", "--storage", "sqlite:///s.db", "--output", "r.md")[0] == 0
-
-
 def values(section: str) -> list[list[str]]:
     """Keys, and what may stand there: see values.txt."""
     text = Path(__file__).with_name("values.txt").read_text(encoding="utf-8").partition(f"[{section}]\n")[2]
@@ -282,37 +271,6 @@ def test_in_a_browser(hostile: Result, tmp_path: Path) -> None:
             assert seen.script("return document.querySelectorAll('svg').length") == 4
             assert seen.script(LEFT) >= 0, "no label is cut"
         assert opened.command("Page.printToPDF", {})["data"].startswith("JVBERi")  # %PDF
-
-
-def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
-    table = {"a": [1.0] * 60, "b": [0.0] * 60}
-    bare = surest.evaluate(table, seed=1)
-    assert "Evidence over time" not in to_html(Report(bare))
-    kept = replace(bare, history=(Point(2, 0.5, 3.0), Point(10, 3.0, 3.0)))
-    assert "After 10 evaluations there is 100 % of the evidence that a decision needs" in to_markdown(Report(kept))
-    assert ">pulls<" not in to_html(Report(kept))
-
-
-def test_what_json_has_in_another_form_survives_it() -> None:
-    listed = replace(surest.evaluate({"a": [1.0] * 60, "b": [0.0] * 60}, seed=1), history=(Point(2, 0.5, 3.0),))
-    assert from_json(listed.to_dict(), "it").history == listed.history
-    pulled = replace(surest.identify(bernoulli([0.9, 0.1]), seed=1), evaluations=1234)
-    data = pulled.to_dict()
-    assert from_json(data, "it").evaluations == data["evaluations"] == 1234
-    del data["evaluations"]  # as results of old
-    assert from_json(data, "it").evaluations == pulled.pulls
-
-
-@pytest.mark.parametrize("command", ["identify bernoulli:1,0 --seed=1", "evaluate scores.csv"])
-def test_a_command_writes_a_page(command: str, run: Run) -> None:
-    Path("scores.csv").write_text("item,a,b\n1,0,1\n2,0,1\n")
-    status, out, _ = run(command, "--report", "page.html")
-    assert (status, "Open page.html" in out) == (0, True)
-    assert "<h1" in Path("page.html").read_text()
-    assert run(command, "--plot", "x.svg", "--quiet").status == 0
-    assert Path("x.svg").read_text().rstrip().endswith("</svg>")
-    status, _, err = run(command, "--report", "page.doc")
-    assert (status, "ends in .html, .md or .json" in err) == (2, True)
 
 
 def test_a_page_for_people(snapshot: SnapshotAssertion) -> None:
