@@ -55,19 +55,16 @@ def test_the_wheel_is_used_in_an_empty_environment(built: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, timeout=100)
     variables = {**os.environ, "PYTHONPATH": str(lent)}
-    for words, found in (
-        (["identify", "bernoulli:0.9,0.1", "--seed", "1"], "Arm 1 is the best"),
-        (["doctor"], "kernels: compiled" if compiled else "plain Python"),
-    ):
+
+    def there(*command: object) -> subprocess.CompletedProcess[str]:
         how = {"cwd": built, "env": variables, "capture_output": True, "text": True, "timeout": 100}
-        done = subprocess.run([surest_there, *words], **how)
-        assert done.returncode == 0, done.stderr
-        assert found in done.stdout
-        assert done.stderr.count("without a C compiler") == (not compiled)
-    where = subprocess.run(
-        [python, "-W", "ignore", "-c", "import surest.kernels.bets as b; print(b.__file__)"],
-        cwd=built, env=variables, capture_output=True, text=True, check=True, timeout=100,
-    ).stdout  # fmt: skip
+        return subprocess.run([str(word) for word in command], check=True, **how)
+
+    search, doctor = there(surest_there, "identify", "bernoulli:0.9,0.1", "--seed", "1"), there(surest_there, "doctor")
+    assert "Arm 1 is the best" in search.stdout
+    assert ("kernels: compiled" if compiled else "plain Python") in doctor.stdout
+    assert [done.stderr.count("without a C compiler") for done in (search, doctor)] == [not compiled] * 2
+    where = there(python, "-W", "ignore", "-c", "import surest.kernels.bets as b; print(b.__file__)").stdout
     assert where.startswith(str(venv))
     assert where.strip().endswith(".py") != compiled
 
