@@ -120,27 +120,6 @@ def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
         to_json(replace(report, study="\ud800"))
 
 
-def test_what_an_algorithm_does_not_tell_is_not_shown() -> None:
-    bare = surest.identify(bernoulli([0.9, 0.1]), 0.1, seed=1, algorithm="naive-best-arm")
-    page = to_html(Report(bare))
-    assert "naive-best-arm reports no intervals" in page
-    assert "Evidence over time" not in page
-    assert "Evidence over time" not in to_markdown(Report(bare))
-    assert page.count("<svg") == 2
-    only = to_html(Report(surest.identify([lambda: 1])))
-    assert "nothing had to be pulled" in only
-    assert only.count("<svg") == 1
-
-
-def test_many_arms_are_cut() -> None:
-    many = surest.identify(bernoulli([0.9] + [0.1] * 149), 0.1, seed=1, budget=2000)
-    page = to_html(Report(many))
-    assert "… 50 more arms" in page
-    assert page.count("<tr") == 102  # and two heads: the first ten, and those folded below
-    assert "… 50 more arms" in to_markdown(Report(many))
-    assert len(json.loads(to_json(Report(many)))["labels"]) == 150
-
-
 def test_a_result_of_the_command_line(run: Run) -> None:
     status, out, _ = run("identify", "bernoulli:0.8,0.3", "--delta", "0.1", "--json", "--quiet")
     assert status == 0
@@ -299,12 +278,6 @@ def test_a_result_in_a_notebook(hostile: Result) -> None:
     assert not re.search(r"https?://", shown)
 
 
-def test_a_gate_in_a_notebook() -> None:
-    scores = {"<b>old": {f"q{i}": float(i % 3 > 0) for i in range(90)}, "new": {f"q{i}": 1.0 for i in range(90)}}
-    shown = surest.gate("<b>old", "new", margin=0.03, table=scores)._repr_html_()
-    assert all(words in shown for words in ("<b>PASS</b>", "&lt;b&gt;old", "candidate − baseline"))
-
-
 def test_a_study_in_a_notebook_before_and_after() -> None:
     study = surest.open_study("memory:", "<b>demo", ["a", "b"], 0.2)
     assert repr(study) == "Study('<b>demo', 2 arms, in memory:)"
@@ -314,10 +287,3 @@ def test_a_study_in_a_notebook_before_and_after() -> None:
     shown = answered(study, lambda ticket: float(ticket.label == "a"))._repr_html_()
     lead = "a is 1.00 ahead of the runner-up b so far"
     assert all(words in shown for words in ("is finished", "Arm a is the best", lead, "<svg"))
-
-
-def test_a_plan_in_a_notebook() -> None:
-    plan = surest.plan(surest.bernoulli([0.9, 0.1]), runs=20)
-    page = plan._repr_html_()
-    assert (page.count("<tr>"), "50% end within" in page) == (2, True)
-    assert plan.about.split("<")[0][:20] in page
