@@ -97,6 +97,16 @@ def started(*arguments: str, until: Path) -> subprocess.Popen[str]:
     return run
 
 
+def idle(pid: int) -> bool:
+    """Whether all threads of a process wait for something, and go on doing so. One that waits for a processor does not."""
+    for _ in range(20):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            if (task / "stat").read_text().rpartition(")")[2].split()[0] != "S":
+                return False
+        time.sleep(0.01)
+    return True
+
+
 def go_on(err: str) -> str:
     """Paste the command that was printed into a shell."""
     (line,) = [line for line in err.splitlines() if line.startswith("  surest ")]
@@ -133,6 +143,7 @@ def test_a_stopped_search_lets_what_runs_finish(kind: str, number: int, status: 
     Path("slow_arms.py").write_text(FUNCTION)
     # what is evaluated until the stop is noticed does not decide it
     run = started(*WAITING[kind], "--delta=1e-60", until=Path("pid"))
+    waiting.until(lambda: idle(run.pid), "nothing else is about to begin: it would be given back")
     run.send_signal(number)
     waits = line_with("waiting", run)
     Path("go").touch()
@@ -171,16 +182,6 @@ def test_ctrl_c_in_a_slow_arm_that_is_kept_nowhere_does_not_wait() -> None:
     run.send_signal(signal.SIGINT)
     out, _ = run.communicate(timeout=PATIENCE)
     assert (run.returncode, json.loads(out)["reason"]) == (130, "interrupted")
-
-
-def idle(pid: int) -> bool:
-    """Whether all threads of a process wait for something, and go on doing so. One that waits for a processor does not."""
-    for _ in range(20):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            if (task / "stat").read_text().rpartition(")")[2].split()[0] != "S":
-                return False
-        time.sleep(0.01)
-    return True
 
 
 def test_no_command_outlives_a_search_that_is_killed_and_it_goes_on_at_once() -> None:
