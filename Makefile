@@ -9,6 +9,8 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV = UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 # One more than there are cores: some tests wait for processes that they started.
 WORKERS = -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
+# Tests start Python hundreds of times: what it has compiled is kept, even where the environment (of many containers) says not to.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: run test kernels docs pictures coverage evidence benchmarks lock clean
 

@@ -9,6 +9,14 @@ import pytest
 
 from surest.search import session
 
+collect_ignore = [
+    "src/surest/integrations/inspect_ai.py",
+    "src/surest/integrations/ray.py",
+    "tests/integrations/inspect_logs.py",
+]
+"""What they import takes seconds to load, in every worker: inspect_logs.py is a program, and runs the example of inspect_ai.py;
+those of ray.py need a cluster."""
+
 
 @pytest.fixture(autouse=True)
 def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,10 @@
 """What holds for all tests."""
 
+import fcntl
+import gc
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,12 @@ def not_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
         reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid} would be skipped, which CI=true does not allow: {reason}"
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: no test waits while the collector of garbage looks through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -54,3 +62,21 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SUREST_STORAGE", raising=False)
     return in_process(capsys)
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Make a folder once in a run of the tests, whichever worker comes first: the others wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    for_all = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def folder(name: str, make: Callable[[Path], None]) -> Path:
+        with (for_all / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (for_all / name).exists():
+                making = tmp_path_factory.mktemp("making")
+                make(making)
+                making.rename(for_all / name)
+        return for_all / name
+
+    return folder

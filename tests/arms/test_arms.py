@@ -174,14 +174,3 @@ def test_any_weights_make_a_law_or_are_refused(laws: list[list[tuple[float, floa
         assert (np.diff(values) > 0).all()
         assert (probabilities > 0).all()
         assert probabilities.sum() == pytest.approx(1)
-
-
-def test_bernoulli_arms_are_finite_arms() -> None:
-    means = [0.3, 0.0, 1.0, 0.5]
-    short, long = bernoulli(means, list("abcd")), finite_arms([([0, 1], [1 - p, p]) for p in means], list("abcd"))
-    assert short.labels == long.labels
-    for name in ("start", "values", "probabilities"):
-        assert getattr(short, name).tolist() == getattr(long, name).tolist()
-    with pytest.raises(SourceError, match="2 arms but 1 labels"):
-        bernoulli([0.5, 0.4], ["a"])
-    assert len(bernoulli([])) == 0

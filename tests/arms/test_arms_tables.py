@@ -1,7 +1,6 @@
 """Tables of arms × items, and lists of items: from whatever holds them, or refused with a message that says what and where."""
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from surest.arms.files import ROWS, Item, read_items
+from surest.arms.files import ROWS
 from surest.arms.tables import Table, read_table, table_of
 from surest.errors import SourceError
 
@@ -67,20 +66,3 @@ def test_a_table_of_many_batches(tmp_path: Path) -> None:
     path.write_text(path.read_text() + cells[5])
     with pytest.raises(SourceError, match=f"line {len(cells) + 2}: .* but line 7 gave"):
         read_table(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "items"),
-    [
-        ("q.txt", "one\n\n  two \r\nthree", [Item("one", "one"), Item("  two ", "  two "), Item("three", "three")]),
-        ("q.jsonl", '{"id": 7, "t": "a"}\n{"t": 1}\n"plain"\n[1, 2]\n',
-         [Item("7", {"id": 7, "t": "a"}), Item('{"t": 1}', {"t": 1}), Item("plain", "plain"), Item("[1, 2]", [1, 2])]),
-        ("q.csv", "question\none\ntwo\n", [Item("one", "one"), Item("two", "two")]),
-        ("q.csv", "text,ID\nhello,1\n", [Item("1", {"text": "hello", "id": "1"})]),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("packed", [lambda text: text, gzip.compress], ids=["plain", "gzip"])
-def test_items(tmp_path: Path, name: str, text: str, items: list[Item], packed: Callable[[bytes], bytes]) -> None:
-    path = tmp_path / (name + (".gz" if packed is gzip.compress else ""))
-    path.write_bytes(packed(text.encode()))
-    assert read_items(path) == items

@@ -3,21 +3,22 @@
 import builtins
 import importlib
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import refused
+from pages import same_as_kept
 from surest.cli import main
 from surest.errors import MissingPackageError, UsageError
 
 RNG = np.random.default_rng(0)
 A, B = ((RNG.random(400) < mean).astype(float) for mean in (0.7, 0.4))
+GAP = np.where(np.arange(400) == 3, np.nan, A)
 WIDE = {"a": A, "b": B}
 LONG = {"arm": ["a"] * 400 + ["b"] * 400, "value": [*A, *B], "item": [*range(400)] * 2, "day": ["monday"] * 800}
 KINDS = [pd.DataFrame, pl.DataFrame]
@@ -77,18 +78,5 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_frames_that_cannot_be_arms(kind: Any, snapshot: SnapshotAssertion) -> None:
-    gap = np.where(np.arange(400) == 3, np.nan, A)
-    frames: list[tuple[dict[str, Any], dict[str, str] | None]] = [
-        ({"day": ["monday"] * 400, **WIDE}, None),
-        (LONG, {"value": "clicked"}),
-        ({**LONG, "arm": ["a", None] * 400}, None),
-        ({"arm": ["a"], "item": ["x"], "score": [1]}, None),
-        ({"arm": ["a"], "clicks": [1], "impressions": [2]}, {"arm": "variant"}),
-        ({"arm": ["a", "b"], "successes": [1, 1], "trials": ["2", "x"]}, None),
-        ({"arm": ["a", "a"], "successes": [1, 1], "trials": [2, 2]}, None),
-        ({"a": gap, "b": B}, None),
-        ({**LONG, "value": [*gap, *B]}, None),
-    ]
-    calls = [lambda given=given: surest.identify(kind(given[0]), columns=given[1]) for given in frames]
-    assert refused(*calls, lambda: surest.identify(WIDE, columns={"arm": "variant"})) == snapshot
+def test_frames_that_cannot_be_arms(kind: Any, request: pytest.FixtureRequest) -> None:
+    same_as_kept(Path(__file__).with_name("frames.txt"), request, names={**globals(), "kind": kind}, mistaken=True)

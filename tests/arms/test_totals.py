@@ -13,10 +13,8 @@ import pytest
 
 from one_pair import above, below
 from surest import identify
-from surest.algorithms import lookup
 from surest.algorithms.tally import _lead
-from surest.arms.totals import named_pair, totals_of
-from surest.errors import UsageError
+from surest.arms.totals import totals_of
 from surest.evidence.pulls.digest import Digests
 from surest.report.page import to_html, to_markdown
 from surest.report.report import read_report
@@ -56,31 +54,6 @@ def test_a_report_says_what_is_assumed_and_calls_no_visitor_simulated() -> None:
         assert "algorithm='tally'" in html.unescape(text)  # the call that a report shows, which works:
     assert identify(totals, algorithm="tally").best == result.best
     assert "This holds if" in result._repr_html_()
-    for elsewhere in (lambda: identify({"a": [1.0], "b": [0.0]}, algorithm="tally"), lambda: lookup("tally")):
-        with pytest.raises(UsageError, match="tally judges totals"):
-            elsewhere()
-
-
-def test_the_other_questions() -> None:
-    told = {arm: {"successes": won, "trials": trials} for arm, (won, trials) in COUNTS.items()}
-    assert set(identify(told, top=2).chosen) == {"new", "old"}
-    assert identify(told, above=0.35, epsilon=0.01).verdicts == (1, 1, -1)
-    assert identify(told, above=0.35, error="fdr", delta=0.1).chosen == ("old", "new")
-    assert identify(told, control="worst").verdicts == (1, 1, 0)
-    with pytest.raises(UsageError, match="ends of the zone"):
-        identify(told, above=0.1, epsilon=0.2)
-    with pytest.raises(UsageError, match="epsilon does not apply to a control"):
-        identify(told, control="old", epsilon=0.2)
-
-
-def test_a_value_column_makes_it_a_file_of_rewards() -> None:
-    assert named_pair(["arm", "value", "clicks", "impressions"], None, "this") is None
-
-
-def test_totals_may_grow() -> None:
-    before = totals_of({"a": (10, 100), "b": (5, 100)})
-    after = totals_of({"b": (6, 101), "a": (10, 101)}).since(before, "file")
-    assert (after.labels, after.successes.tolist(), after.trials.tolist()) == (("a", "b"), [10, 6], [101, 101])
 
 
 def test_the_evidence_is_the_infimum_over_all_levels() -> None:
@@ -132,24 +105,6 @@ def test_a_set_must_beat_every_arm_outside_at_its_share_of_delta(top: int, pairs
     assert status.achieved_delta == pytest.approx(min(1.0, pairs * math.exp(-status.evidence)))
 
 
-@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"above": 0.2}, {"control": "old"}, {"control": "late"}])
-def test_an_arm_without_trials_is_open(asked: dict[str, Any]) -> None:
-    totals = {"old": (100, 1000), "new": (500, 1000), "late": (0, 0)}
-    found = identify({name: {"successes": won, "trials": of} for name, (won, of) in totals.items()}, **asked)
-    assert not found.certified
-    assert math.isnan(found.arms["late"].mean)
-    assert (found.arms["late"].low, found.arms["late"].high) == (0, 1)
-    if not asked:
-        assert found.contenders == ("new", "late")  # old is out, whatever is still to come of late
-
-
-def test_a_single_arm_has_its_mean() -> None:
-    found = identify({"a": {"successes": 30, "trials": 100}})
-    assert (found.certified, found.reason, found.pulls, found.arms["a"].mean) == (True, "the only arm", 100, 0.3)
-    assert 0.1 < found.arms["a"].low < 0.3 < found.arms["a"].high < 0.5
-    assert "nothing to compare" in str(found)
-
-
 def test_visitors_must_not_count_as_their_outcomes_become_known() -> None:
     """What docs/questions/totals.md warns of: conversions are known at once, their absence a day later, and one of two equal
     arms began later. With the visitors of earlier days alone the arms are as equal as they are."""
@@ -168,12 +123,3 @@ def _named_on(day: int, converted: Any, as_known: bool) -> bool:
         won = int(converted[arm, began:day].sum()) + early
         found[f"begun on {began}"] = {"successes": won, "trials": 300 * (day - began) + early}
     return identify(found).certified
-
-
-@pytest.mark.parametrize(("losers", "told"), [(98, True), (99, False)])
-def test_how_far_contenders_are_apart_is_told_up_to_a_hundred_arms(losers: int, told: bool) -> None:
-    """As for rewards that come one by one."""
-    close = {arm: {"successes": 1000, "trials": 2000} for arm in "ab"}
-    result = identify(close | {f"out {i}": {"successes": 0, "trials": 2000} for i in range(losers)})
-    assert result.contenders == ("a", "b")
-    assert (result.apart is not None) is told

@@ -22,35 +22,32 @@ LABELS += ["a\x1b]0;title\x07", "a\x1b[2Jb", "x\r7 fake", "\x9b31m", "\u2028x"]
 HARM = set("\x1b\x07\r\x9b\u2028")
 DATA: dict[str, Any] = {"label": "δ é 😀 \ud800", "value": 1.5}
 PROGRAM = r"""
-import json, os, sys, click
+import json, sys, click
 from surest.cli.console import Output
 from surest.cli.streams import print_json, say, standard_output
 from surest.errors import SurestError
-what = sys.argv[1]
+data = {"label": "\u03b4 \u00e9 \U0001f600 \ud800", "value": 1.5}
+prints = {
+    "json": lambda: print_json(data),
+    "click": lambda: click.echo(json.dumps(data, ensure_ascii=False)),
+    "say": lambda: say("\u03b4 \u2264 0.05 \x1b[2J\nnext"),
+    "table": lambda: Output().print("\u03b4 \u2264 0.05 \u2013 arm \u00e9 \U0001f600"),
+    "print": lambda: print("waiting in the buffer"),
+    "other": lambda: open("another file"),
+}
 try:
     with standard_output():
-        if what == "json":
-            print_json({"label": "\u03b4 \u00e9 \U0001f600 \ud800", "value": 1.5})
-        elif what == "click":
-            click.echo(json.dumps({"label": "\u03b4 \u00e9 \U0001f600 \ud800", "value": 1.5}, ensure_ascii=False))
-        elif what == "say":
-            say("\u03b4 \u2264 0.05 \x1b[2J\nnext")
-        elif what == "table":
-            Output().print("\u03b4 \u2264 0.05 \u2013 arm \u00e9 \U0001f600")
-        elif what == "other":
-            raise OSError(2, "another file")
-        else:
-            print("waiting in the buffer")
+        for what in sys.argv[1:]:
+            prints[what]()
 except SurestError as error:
     print(f"surest: {error}", file=sys.stderr)
     sys.exit(1)
 """
 
 
-def run(what: str, env: dict[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, **(env or {})}
+def run(*what: str, env: dict[str, str], **more: object) -> subprocess.CompletedProcess[bytes]:
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    return subprocess.run([sys.executable, "-c", PROGRAM, what], env=environment, **given)
+    return subprocess.run([sys.executable, "-c", PROGRAM, *what], env=os.environ | env, **given)
 
 
 def arms_called(label: str) -> Any:
@@ -77,39 +74,34 @@ def test_labels_are_text(label: str) -> None:
     assert not set(repr(arms_called(label))) & HARM
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [{"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "utf-8"},
-     {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}],
-    ids=["latin-1", "ascii", "utf-8", "C"],
-)  # fmt: skip
-def test_any_encoding(environment: dict[str, str]) -> None:
-    encoding = environment.get("PYTHONIOENCODING", "ascii")
-    for what in ("json", "click"):
-        done = run(what, env=environment)
-        assert (done.returncode, done.stderr) == (0, b"")
-        mistrusted = what == "click" and encoding == "ascii"  # click then writes UTF-8
-        found = json.loads(done.stdout.decode("utf-8" if mistrusted else encoding))
-        assert found == (DATA | {"label": DATA["label"].replace("\ud800", "?")} if mistrusted else DATA)
-    done = run("say", env=environment)
+C = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+SHOWN = {
+    "utf-8": ["δ ≤ 0.05 \ufffd[2J", "next", "δ ≤ 0.05 – arm é 😀"],
+    "latin-1": ["delta <= 0.05 ?[2J", "next", "delta <= 0.05 - arm é \\ud83d\\ude00"],
+    "ascii": ["delta <= 0.05 ?[2J", "next", "delta <= 0.05 - arm \\u00e9 \\ud83d\\ude00"],
+}
+"""Of `say` and of a table."""
+
+
+@pytest.mark.parametrize(("encoding", "env"), [*((name, {"PYTHONIOENCODING": name}) for name in SHOWN), ("ascii", C)])
+def test_any_encoding(encoding: str, env: dict[str, str]) -> None:
+    done = run("json", "click", "say", "table", env=env)
     assert (done.returncode, done.stderr) == (0, b"")
-    expected = {"utf-8": "δ ≤ 0.05 �[2J\nnext"}.get(encoding, "delta <= 0.05 ?[2J\nnext")
-    assert done.stdout.decode(encoding).strip() == expected
-    done = run("table", env=environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    known = {"utf-8": "δ ≤ 0.05 – arm é 😀", "latin-1": "delta <= 0.05 - arm é \\ud83d\\ude00"}
-    assert done.stdout.decode(encoding).strip() == known.get(encoding, "delta <= 0.05 - arm \\u00e9 \\ud83d\\ude00")
+    ours, clicked, *words = done.stdout.splitlines()
+    assert json.loads(ours.decode(encoding)) == DATA
+    mistrusted = encoding == "ascii"  # click then writes UTF-8
+    label = DATA["label"].replace("\ud800", "?") if mistrusted else DATA["label"]
+    assert json.loads(clicked.decode("utf-8" if mistrusted else encoding)) == {**DATA, "label": label}
+    assert [line.decode(encoding).rstrip() for line in words] == SHOWN[encoding]
 
 
 @pytest.mark.parametrize("what", ["json", "click", "say", "table", "print"])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_is_said_in_a_line(what: str, unbuffered: str) -> None:
     with Path("/dev/full").open("w") as full:
-        done = run(what, {"PYTHONUNBUFFERED": unbuffered}, stdout=full)
-    assert (done.returncode, done.stderr) == (
-        1,
-        b"surest: standard output cannot be written: No space left on device\n",
-    )
+        done = run(what, env={"PYTHONUNBUFFERED": unbuffered}, stdout=full)
+    said = b"surest: standard output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +118,6 @@ def test_an_output_that_cannot_be_written_is_told_by_the_command(where: str, sai
 
 
 def test_other_errors_are_not_taken_for_it() -> None:
-    done = run("other")
+    done = run("other", env={})
     assert b"FileNotFoundError" in done.stderr
     assert b"standard output" not in done.stderr

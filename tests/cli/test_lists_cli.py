@@ -3,18 +3,15 @@
 import csv
 import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import surest
 from calling import Run
 from cli.test_transcripts import OLD, WORSE, write
 from surest.cli import progress
-from surest.errors import EvaluationError, RewardError
 
 
 def test_a_build_evaluates_what_is_suggested_until_it_knows(run: Run) -> None:
@@ -53,25 +50,3 @@ def test_evaluations_on_a_list_are_not_called_pulls(run: Run, monkeypatch: pytes
     said = run("evaluate --items=items.txt --command='a=echo 1' --command='b=echo 0'")
     assert said.err.startswith("evaluations 0, time ")
     assert "pull" not in said.err + said.out
-
-
-@pytest.mark.usefixtures("run")
-def test_the_call_for_items_is_named() -> None:
-    for column in ("question", "fold", "Task_ID"):
-        Path("items.csv").write_text(f"model,{column},value\na,q,1\nb,q,0\n")
-        for arms in (pd.read_csv("items.csv"), Path("items.csv")):
-            (said,) = surest.identify(arms, columns={"arm": "model"}).warnings
-            assert re.search(rf"surest.evaluate\(…, columns={{'arm': 'model', 'item': '(?i:{column})'}}\)$", said)
-    assert surest.identify(pd.DataFrame({"id": [1.0, 0.0], "task": [0.0, 1.0]})).warnings == ()
-
-
-def test_an_item_is_called_by_its_text(run: Run) -> None:
-    def broken(item: str) -> float:
-        raise OSError("no answer")
-
-    items = ["what is a bandit?", "why?"]
-    for kept in ({}, {"storage": "sqlite:///s.db", "name": "kept"}):
-        with pytest.raises(EvaluationError, match=r"an evaluation on item '(what is a bandit\?|why\?)' \(ticket"):
-            surest.evaluate({"a": broken, "b": len}, items, seed=1, **kept)
-    with pytest.raises(RewardError, match=r"on item '(what is a bandit\?|why\?)'"):
-        surest.evaluate({"a": lambda item: 7, "b": lambda item: 8}, items, seed=1)

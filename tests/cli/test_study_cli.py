@@ -10,52 +10,10 @@ from calling import Run
 from surest.cli.searches import _say_once
 from surest.search.desk import Desk
 from surest.search.executor import drive
-from surest.study.sql import seal
 from surest.study.study import open_study
 from transcripts import ROOT, blocks, environment
 
 STORAGE, ESCAPE = "sqlite:///surest.db", "\x1b[31mred"
-
-
-def test_a_study_is_made_like_another(run: Run) -> None:
-    """With all that its items hold, the arms that it began with, and other settings where they are given.
-
-    The usual algorithm is that of the new question; one that was chosen by hand stays.
-    """
-    items = [("q1", {"text": "2 + 2?"}), ("q2", None)]
-    first = open_study(STORAGE, "s", ["a", "b"], 0.2, items=items, seed=7, lease_seconds=5, reserve=0.1)
-    first.add_arms(["c"])
-    assert run("study create again --like s --delta 0.1").out == "study again: 2 arms\n"
-    made = open_study(STORAGE, "again")
-    assert (made.items, made.settings.plain()) == (first.items, {**first.settings.plain(), "delta": 0.1})
-    open_study(STORAGE, "usual", ["a", "b", "c"])
-    open_study(STORAGE, "chosen", ["a", "b", "c"], algorithm="naive-best-arm")
-    for words, algorithm in (
-        ("--like usual --top 2", "wager-top"),
-        ("--like usual --item q1 --item q2", "race"),
-        ("--like chosen", "naive-best-arm"),
-    ):
-        assert run(f"study create {algorithm} {words}").status == 0
-        assert open_study(STORAGE, algorithm).settings.problem.algorithm == algorithm
-
-
-def test_rewards_that_wait_for_others_are_evaluations(run: Run) -> None:
-    study = open_study(STORAGE, "s", ["a", "b"], seed=1)
-    (ticket,) = study.ask()
-    study.tell(ticket.id, 1.0)
-    for found in (study.result(), study.status().result, study.result(history=True)):
-        assert (found.pulls, found.evaluations) == (0, 1)
-    assert run("study result s --json").json["evaluations"] == 1
-    assert study.export()["result"]["evaluations"] == 1
-
-
-def test_a_status_says_who_leads_once_a_request_is_answered(run: Run) -> None:
-    study = open_study(STORAGE, "w", ["fast", "safe"], seed=1)
-    tickets = study.ask(100)
-    study.tell_all(tickets, [float(ticket.arm) for ticket in tickets])
-    shown = run("study status w").words
-    assert f"Running. Arm safe leads so far. {len(tickets)} rewards told, 0 tickets with workers." in shown
-    assert "nothing is certified yet; both arms may still be the best." in shown
 
 
 def documented_loop() -> str:
@@ -99,15 +57,6 @@ def test_words_of_a_command_are_filled_once(run: Run) -> None:
     seen = set(Path("seen").read_text().splitlines())
     assert seen <= {f"{arm}|{item}" for arm in ("a {item}", "b") for item in ("who is {arm}?", "{seed}")}
     assert any("who is {arm}?" in line for line in seen)
-
-
-def test_labels_of_old_studies_are_printed_harmlessly(run: Run) -> None:
-    open_study(STORAGE, "s", ["fast", "safe"], algorithm="naive-best-arm", seed=1).close()
-    with open_study(STORAGE, "s").store.writing() as log:  # as earlier versions allowed
-        label = "x\n7 fake\x1b[31m[/x]"
-        log.execute("UPDATE surest_arms SET label = ?, seal = ? WHERE arm = 0", label, seal(0, label, 0))
-    assert run("study ask s").out == "0 x\\n7 fake\\x1b[31m[/x]\n"
-    assert run("study ask s --json").json[0]["arm"] == label
 
 
 def test_what_a_terminal_would_obey_is_escaped_in_json(run: Run) -> None:

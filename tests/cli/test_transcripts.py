@@ -18,7 +18,9 @@ import surest
 from calling import Run
 from pages import same_as_kept, write_files
 
-PAGES = sorted(Path(__file__).parent.glob("*/*.txt"))
+PAGES = sorted(
+    page for folder in ("transcripts", "mistakes") for page in Path(__file__).with_name(folder).glob("*.txt")
+)
 CHANCE, CELL = random.Random(2), random.Random(1)
 OLD = {f"q{i}": int(CHANCE.random() < 0.7) for i in range(200)}
 NEW = {item: value if CHANCE.random() < 0.9 else 1 - value for item, value in OLD.items()}

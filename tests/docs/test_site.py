@@ -3,7 +3,7 @@
 import importlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,14 +25,16 @@ from surest.server.openapi import plain_path
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site. Strict: a link or an anchor that leads nowhere, or a page that is not in the navigation, ends the build."""
-    folder = tmp_path_factory.mktemp("site")
+def build(folder: Path) -> None:
+    """Strict: a link or an anchor that leads nowhere, or a page that is not in the navigation, ends the build."""
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}
     said = ran("-m", "mkdocs", "build", "--strict", "--site-dir", folder, cwd=ROOT, env=environment)
     assert said.status == 0, "\n".join(line for line in said.err.splitlines() if "INFO" not in line)
-    return folder
+
+
+@pytest.fixture
+def site(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    return made_once("site", build)
 
 
 def text(page: Path) -> str:
@@ -71,11 +73,11 @@ DESCRIBED = {
 """What a page must have: each public name, command, request of the service and algorithm."""
 
 
-@pytest.mark.parametrize("page", DESCRIBED)
-def test_all_that_there_is_is_described(site: Path, page: str) -> None:
-    shown = text(site / f"{page}.html")
-    assert len(DESCRIBED[page]) > 15
-    assert [one for one in DESCRIBED[page] if one not in shown] == []
+def test_all_that_there_is_is_described(site: Path) -> None:
+    for page, names in DESCRIBED.items():
+        shown = text(site / f"{page}.html")
+        assert len(names) > 15
+        assert [one for one in names if one not in shown] == []
 
 
 def test_the_page_on_benchmarks_quotes_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,18 +90,6 @@ def test_the_page_on_benchmarks_quotes_its_rows(monkeypatch: pytest.MonkeyPatch)
     assert "peeking-z-test on `bernoulli:0.5,0.49` (35 of 100 at δ = 0.1)" in made
 
 
-@pytest.fixture(scope="module")
-def searching(site: Path, chromium: Any) -> Iterator[Browser]:
-    """A browser on the site's front page, served as a web server would."""
-    handler = partial(Quiet, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        opened = Browser(chromium)
-        opened.open(f"http://127.0.0.1:{server.server_port}/index.html")
-        yield opened
-        server.shutdown()
-
-
 class Quiet(SimpleHTTPRequestHandler):
     """Files over HTTP, without a line for each."""
 
@@ -110,25 +100,28 @@ class Quiet(SimpleHTTPRequestHandler):
 TYPE = """const box = document.querySelector('.md-search__input');
 box.focus(); box.value = arguments[0]; box.dispatchEvent(new Event('keyup'))"""
 FIRST = "return [...(document.querySelector('.md-search-result__item')?.querySelectorAll('a') ?? [])].map(a => a.href)"
+FOUND = {
+    "price": "faq.html#what-is-the-price",
+    "how many": "faq.html#how-many-evaluations",
+    "resume after crash": "faq.html#how-do-i-resume",
+    "which test": "faq.html#which-test",
+    "optuna": "integrations.html",
+    "slurm": "cluster.html",
+    "install": "install.html",
+    "report": "reports.html",
+}
 
 
 @needs_browser
-@pytest.mark.parametrize(
-    ("words", "page"),
-    [
-        ("price", "faq.html#what-is-the-price"),
-        ("how many", "faq.html#how-many-evaluations"),
-        ("resume after crash", "faq.html#how-do-i-resume"),
-        ("which test", "faq.html#which-test"),
-        ("optuna", "integrations.html"),
-        ("slurm", "cluster.html"),
-        ("install", "install.html"),
-        ("report", "reports.html"),
-    ],
-)
-def test_a_search_finds_the_right_page_first(searching: Browser, words: str, page: str) -> None:
-    searching.script(TYPE, words)
-    searching.wait(
-        lambda: any(f"/{page}" in re.sub(r"\?[^#]*", "", link) for link in searching.script(FIRST)),
-        f"{page} comes first",
-    )
+def test_a_search_finds_the_right_page_first(site: Path, chromium: Any) -> None:
+    """In a browser on the site's front page, served as a web server would."""
+    handler = partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        opened = Browser(chromium)
+        opened.open(f"http://127.0.0.1:{server.server_port}/index.html")
+        links = lambda: [re.sub(r"\?[^#]*", "", link) for link in opened.script(FIRST)]  # noqa: E731
+        for words, page in FOUND.items():
+            opened.script(TYPE, words)
+            opened.wait(lambda page=page: any(f"/{page}" in link for link in links()), f"{page} comes first")
+        server.shutdown()

@@ -4,6 +4,7 @@ It prints, as JSON, what came of an evaluation that stops early, and what the ex
 """
 
 import contextlib
+import doctest
 import io
 import json
 import runpy
@@ -17,7 +18,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes, match
 from inspect_ai.solver import generate
 
-from surest.integrations.inspect_ai import BaselineStopping
+from surest.integrations import inspect_ai
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "best_of_eval_logs.py"
 SAMPLES = [Sample(input=f"{i} + {i} = ?", target=str(2 * i), id=f"q{i}") for i in range(20)]
@@ -43,7 +44,8 @@ def model(name: str, wrong: set[int]) -> Any:
 
 
 def main(folder: Path) -> None:
-    """One log a model."""
+    """One log a model; and the examples in the module's own documentation."""
+    assert doctest.testmod(inspect_ai) == (0, 3)
     for name, (wrong, epochs, form) in RUNS.items():
         task = Task(dataset=SAMPLES, solver=generate(), scorer=[match(), includes()], name="sums")
         (log,) = eval(
@@ -62,7 +64,7 @@ def stopped_early(folder: Path) -> dict[str, Any]:
     baseline = {i: float(i != 7) for i in range(80)}
     found: dict[str, Any] = {}
     for kind in ("shuffled", "plain"):
-        dataset, stopping = MemoryDataset(list(samples)), BaselineStopping(baseline)
+        dataset, stopping = MemoryDataset(list(samples)), inspect_ai.BaselineStopping(baseline)
         if kind == "shuffled":
             dataset.shuffle(1)
         task = Task(dataset=dataset, solver=generate(), scorer=match(), early_stopping=stopping)

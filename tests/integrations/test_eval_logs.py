@@ -4,19 +4,18 @@ what its `save_results_samples` writes."""
 import json
 import re
 import zipfile
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import Run, ran, refused
+from calling import Run, ran
+from pages import same_as_kept
 from surest.arms.games import games_of
+from surest.arms.tables import Table
 from surest.errors import UsageError
 from surest.integrations.eval_logs import logs, table
 
@@ -24,14 +23,17 @@ HERE = Path(__file__).parent
 ECHO = HERE / "promptfoo_echo.json"
 
 
-@pytest.fixture(scope="module")
-def inspect_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("logs")
-    done = ran(HERE / "inspect_logs.py", folder)
+def evaluations(folder: Path) -> None:
+    done = ran(HERE / "inspect_logs.py", folder / "logs")
     assert done.status == 0, done.err
-    (folder / "early").rename(folder.with_name("early"))
-    folder.with_name("early.json").write_text(done.out)
-    return folder
+    (folder / "logs" / "early").rename(folder / "early")
+    (folder / "early.json").write_text(done.out)
+
+
+@pytest.fixture
+def inspect_folder(made_once: Any) -> Path:
+    """Real logs in a folder `logs`, and what else came of them beside it."""
+    return made_once("inspect", evaluations)
 
 
 def lm_eval(folder: str, model: str, scores: dict[int, dict[str, Any]], task: str = "arc", **more: Any) -> Path:
@@ -121,73 +123,38 @@ def partly() -> list[Path]:
     ]
 
 
-CASES: dict[str, Callable[[], Any]] = {
-    "inspect, being written": lambda: logs([being_written()], "judge/kind"),
-    "inspect, partly right": lambda: logs([being_written()], "match"),
-    "inspect, one with parameters": lambda: logs(
-        [inspect_log("c.eval", 4), inspect_log("a.eval", 9, model_generate_config={"temperature": 0.2})]
-    ),
-    "lm-eval, by parameters": lambda: logs(by_parameters()),
-    "lm-eval, a filter": lambda: logs([filters()], "exact_match,flexible-extract"),
-    "lm-eval, two tasks": lambda: logs([tasks()]),
-    "lm-eval, one model twice": lambda: logs([lm_eval(day, "m", {0: {"acc": 1.0}}) for day in ("monday", "tuesday")]),
-    "promptfoo, by parameters": lambda: logs([of_temperatures()]),
-    "promptfoo": lambda: logs([ECHO]),
-    "promptfoo, as lines": lambda: logs([HERE / "promptfoo_echo.jsonl"]),
-    "promptfoo, success": lambda: logs([ECHO], "success"),
-    "promptfoo, a metric of some tests": lambda: logs([ECHO], "agrees"),
-    "promptfoo, one prompt": lambda: logs([of_one_prompt()]),
-    "promptfoo, an error": lambda: logs([of_one_prompt(error="no answer", failureReason=2, score=0)]),
-}
-
-
-@pytest.mark.usefixtures("run")
-def test_what_is_read(snapshot: SnapshotAssertion) -> None:
-    for name, read in CASES.items():
-        found, scorer = read()
-        rows = "\n".join(f"{arm}: {row.tolist()}" for arm, row in zip(found.labels, found.values, strict=True))
-        assert f"{found.items}\n{rows}\nscorer {scorer}, {found.notes}" == snapshot(name=name)
-
-
-def not_a_log(text: str) -> Any:
+def not_a_log(text: str) -> Path:
     Path("x.json").write_text(text)
-    return table(["x.json"])
+    return Path("x.json")
 
 
-NO_LOGS = ("", "arm,item,value\na,q,1\n", "[1, 2]", '{"a": 1}', "{", '{"results": {"results": [1]}}')
-MISTAKES: list[Callable[[], Any]] = [
-    *(partial(not_a_log, text) for text in NO_LOGS),
-    lambda: logs([filters()]),
-    lambda: logs([filters()], "acc"),
-    lambda: logs([lm_eval("f1", "m", {0: {"f1": ["a", ["b"]]}})]),
-    lambda: logs([*partly(), lm_eval("alone", "c", {9: {"acc": 0.0}})]),
-    lambda: logs([lm_eval(".", "a", {0: {"acc": 1.0}}), lm_eval(".", "b", {0: {"acc": 1.0}}, doc_hash="another")]),
-]
+def shown(read: tuple[Table, str]) -> str:
+    """What was read, as a page shows it."""
+    found, scorer = read
+    rows = "\n".join(f"{arm}: {row.tolist()}" for arm, row in zip(found.labels, found.values, strict=True))
+    return f"{found.items}\n{rows}\nscorer {scorer}, {found.notes}"
 
 
-@pytest.mark.usefixtures("run")
-def test_what_is_refused(run: Run, snapshot: SnapshotAssertion) -> None:
-    assert refused(*MISTAKES) == snapshot
-    said = run("evaluate x.json x.json")
-    assert (said.status, "evaluation log" in " ".join(said.err.split())) == (2, True)
+def test_what_is_read_and_refused(run: Run, request: pytest.FixtureRequest) -> None:
+    same_as_kept(HERE / "eval_logs.txt", request, run, globals(), show=shown)
 
 
 def test_logs_of_inspect(inspect_folder: Path, run: Run) -> None:
-    files = [str(path) for path in sorted(inspect_folder.iterdir())]
+    files = [str(path) for path in sorted((inspect_folder / "logs").iterdir())]
     several = run("evaluate", *files)
     assert (len(files), several.status) == (3, 2)
     assert "the scorers match, includes; choose one: --scorer match" in several.err
     said = run("evaluate", *files, "--scorer", "includes", "--json")
     assert (said.status, said.json["arm"], said.json["certified"]) == (0, "mockllm/good", True)
     assert "the mean over their epochs counts" in said.err
-    found, _ = logs([inspect_folder], "match")
+    found, _ = logs([inspect_folder / "logs"], "match")
     wrong = {arm: set(np.flatnonzero(row == 0)) for arm, row in zip(found.labels, found.values, strict=True)}
     assert found.items == tuple(f"q{i}" for i in range(20)), "paired by sample"
     assert wrong == {"mockllm/good": {3}, "mockllm/poor": {*range(5, 18)}, "mockllm/fair": {3, 4, 5, 6, 7}}
 
 
 def test_an_evaluation_ends_when_a_model_is_certified_to_be_worse(inspect_folder: Path) -> None:
-    found = json.loads(inspect_folder.with_name("early.json").read_text())
+    found = json.loads((inspect_folder / "early.json").read_text())
     shuffled = found["shuffled"]
     assert (shuffled["status"], shuffled["verdict"], shuffled["noted"]) == ("success", "fail", "fail")
     assert shuffled["done"] + shuffled["skipped"] == 80

@@ -1,6 +1,7 @@
 """ChampionAcceptance in real runs of GEPA, on a toy with known true means."""
 
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import gepa
@@ -28,29 +29,21 @@ class Adapter:
         return {name: [{"score": 0}] for name in components}
 
 
-class Log:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def log(self, message: str) -> None:
-        self.lines.append(message)
-
-
 def mean(candidate: dict[str, str]) -> float:
     return sum(Adapter().evaluate(VALSET, candidate).scores) / len(VALSET)
 
 
 def optimised(rule: Any, calls: int) -> tuple[Any, list[str]]:
-    rng, log = random.Random(3), Log()
+    rng, lines = random.Random(3), list[str]()
 
     def proposed(candidate: dict[str, str], *_: Any) -> dict[str, str]:
         return {"rate": f"{min(max(float(candidate['rate']) + rng.choice([-0.2, -0.1, 0, 0.15]), 0.05), 0.95):.4f}"}
 
     result = gepa.optimize(
         {"rate": "0.4"}, TRAINSET, VALSET, Adapter(), custom_candidate_proposer=proposed, max_metric_calls=calls,
-        acceptance_criterion=rule, logger=log, candidate_selection_strategy="current_best",
+        acceptance_criterion=rule, logger=SimpleNamespace(log=lines.append), candidate_selection_strategy="current_best",
     )  # fmt: skip
-    return result, log.lines
+    return result, lines
 
 
 def wrong(result: Any) -> int:

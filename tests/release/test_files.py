@@ -8,7 +8,9 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -20,24 +22,23 @@ from transcripts import ROOT, environment
 PACKAGE = ROOT / "src" / "surest"
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param("cc", marks=pytest.mark.slow), "/no/compiler"],
-    ids=["a compiler", "no compiler"],
-)
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the archive of a copy and the wheel made from it by the build's backend itself: nothing is fetched."""
-    folder = tmp_path_factory.mktemp("dist")
+def build(folder: Path, compiler: str) -> None:
     without = shutil.ignore_patterns(
         ".git", ".venv", ".*_cache", "__pycache__", "*.so", "*.egg-info", "lib.*", "temp.*", "site"
     )
     shutil.copytree(ROOT, folder / "copy", ignore=without)
     # Neither --sdist nor --wheel: so the wheel is built from what is in the archive.
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
-    variables = {**os.environ, "CC": request.param}
+    variables = {**os.environ, "CC": compiler}
     done = subprocess.run(command, cwd=folder / "copy", env=variables, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stderr
-    return folder
+
+
+@pytest.fixture(params=[pytest.param("a compiler", marks=pytest.mark.slow), "no compiler"])
+def built(request: pytest.FixtureRequest, made_once: Any) -> Path:
+    """A folder with the archive of a copy and the wheel made from it by the build's backend itself: nothing is fetched."""
+    compiler = {"a compiler": "cc", "no compiler": "/no/compiler"}[request.param]
+    return made_once(f"dist, {request.param}", partial(build, compiler=compiler))
 
 
 def test_the_wheel_is_used_in_an_empty_environment(built: Path) -> None:
@@ -54,19 +55,16 @@ def test_the_wheel_is_used_in_an_empty_environment(built: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, timeout=100)
     variables = {**os.environ, "PYTHONPATH": str(lent)}
-    for words, found in (
-        (["identify", "bernoulli:0.9,0.1", "--seed", "1"], "Arm 1 is the best"),
-        (["doctor"], "kernels: compiled" if compiled else "plain Python"),
-    ):
+
+    def there(*command: object) -> subprocess.CompletedProcess[str]:
         how = {"cwd": built, "env": variables, "capture_output": True, "text": True, "timeout": 100}
-        done = subprocess.run([surest_there, *words], **how)
-        assert done.returncode == 0, done.stderr
-        assert found in done.stdout
-        assert done.stderr.count("without a C compiler") == (not compiled)
-    where = subprocess.run(
-        [python, "-W", "ignore", "-c", "import surest.kernels.bets as b; print(b.__file__)"],
-        cwd=built, env=variables, capture_output=True, text=True, check=True, timeout=100,
-    ).stdout  # fmt: skip
+        return subprocess.run([str(word) for word in command], check=True, **how)
+
+    search, doctor = there(surest_there, "identify", "bernoulli:0.9,0.1", "--seed", "1"), there(surest_there, "doctor")
+    assert "Arm 1 is the best" in search.stdout
+    assert ("kernels: compiled" if compiled else "plain Python") in doctor.stdout
+    assert [done.stderr.count("without a C compiler") for done in (search, doctor)] == [not compiled] * 2
+    where = there(python, "-W", "ignore", "-c", "import surest.kernels.bets as b; print(b.__file__)").stdout
     assert where.startswith(str(venv))
     assert where.strip().endswith(".py") != compiled
 

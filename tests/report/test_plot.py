@@ -18,7 +18,6 @@ import matplotlib.pyplot as plt
 import surest
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Point
-from surest.errors import UsageError
 from surest.report import plots as plot
 from surest.report.page import Report, to_html
 from surest.report.pictures import pictures_of
@@ -68,17 +67,6 @@ def test_evidence_ends_at_the_decision(result: Result) -> None:
     assert (threshold.get_ydata()[0], line.get_xdata()[-1]) == (100, result.pulls)
     assert line.get_ydata()[-1] >= 100
     assert min(line.get_ydata()) >= 0
-
-
-def test_history_is_kept_only_when_asked() -> None:
-    result = surest.identify(bernoulli([0.5, 0.8]), seed=1)
-    assert result.history == ()
-    with pytest.raises(UsageError, match="history=True"):
-        result.plot("evidence")
-    with pytest.raises(UsageError, match="'pie'; allowed: leads, intervals, pulls, evidence"):
-        result.plot("pie")
-    with pytest.raises(UsageError, match="nothing is decided yet"):
-        surest.identify(bernoulli([0.5, 0.8]), seed=1, budget=4).plot("leads")
 
 
 def scores(seed: int) -> dict[str, list[float]]:
@@ -194,11 +182,6 @@ def test_words_of_users_are_text() -> None:
     assert picture.get_suptitle() == "Arm a\ufffd[31m\\$x\\$\ufffd"
 
 
-def test_evaluations_on_a_list_are_called_so_on_an_axis() -> None:
-    listed = surest.evaluate({"a": [1.0] * 40, "b": [0.0] * 40}, seed=1)
-    assert f" of {listed.evaluations} evaluations went to " in listed.plot("pulls").get_xlabel()
-
-
 def test_who_beats_whom_is_drawn_in_the_order_found() -> None:
     rng, labels = random.Random(1), ["good", "<b>&bad", "worse"]
     judge = lambda a, b: rng.random() < (0.9 if labels.index(a) < labels.index(b) else 0.1)  # noqa: E731
@@ -214,5 +197,3 @@ def test_who_beats_whom_is_drawn_in_the_order_found() -> None:
         assert "<b>&bad" not in shown
         assert "&lt;b&gt;" in shown
         assert "<svg" in shown
-    with pytest.raises(UsageError, match="not a search by duels"):
-        surest.identify({"a": [1.0] * 40, "b": [0.0] * 40}).plot("duels")

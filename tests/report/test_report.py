@@ -23,13 +23,11 @@ from asking import answered
 from browsing import Browser, needs_browser
 from calling import Run, refused, steady
 from surest.arms.finite import bernoulli
-from surest.core.protocol import Point
 from surest.errors import UsageError
 from surest.report.page import LONG, Report, facts, to_html, to_markdown
 from surest.report.pictures import LONGEST
 from surest.report.report import read_report, report_of_study, to_json, write_report
 from surest.result.data import Result
-from surest.result.json import from_json
 from surest.result.words import verdict
 from surest.study.study import Study
 from surest.text import shortened
@@ -123,27 +121,6 @@ def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
         to_json(replace(report, study="\ud800"))
 
 
-def test_what_an_algorithm_does_not_tell_is_not_shown() -> None:
-    bare = surest.identify(bernoulli([0.9, 0.1]), 0.1, seed=1, algorithm="naive-best-arm")
-    page = to_html(Report(bare))
-    assert "naive-best-arm reports no intervals" in page
-    assert "Evidence over time" not in page
-    assert "Evidence over time" not in to_markdown(Report(bare))
-    assert page.count("<svg") == 2
-    only = to_html(Report(surest.identify([lambda: 1])))
-    assert "nothing had to be pulled" in only
-    assert only.count("<svg") == 1
-
-
-def test_many_arms_are_cut() -> None:
-    many = surest.identify(bernoulli([0.9] + [0.1] * 149), 0.1, seed=1, budget=2000)
-    page = to_html(Report(many))
-    assert "… 50 more arms" in page
-    assert page.count("<tr") == 102  # and two heads: the first ten, and those folded below
-    assert "… 50 more arms" in to_markdown(Report(many))
-    assert len(json.loads(to_json(Report(many)))["labels"]) == 150
-
-
 def test_a_result_of_the_command_line(run: Run) -> None:
     status, out, _ = run("identify", "bernoulli:0.8,0.3", "--delta", "0.1", "--json", "--quiet")
     assert status == 0
@@ -229,15 +206,6 @@ def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -
     assert again.result().to_dict() == study.result().to_dict()
 
 
-def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run) -> None:
-    Path("s").write_text("{}")
-    surest.open_study("sqlite:///s.db", "s", 2, 0.1)
-    Path("folder.md").mkdir()
-    assert run("report", "s", "--output", "r.md")[0] == 2
-    assert "cannot be written" in run("report", "s", "--storage", "sqlite:///s.db", "--output", "folder.md").err
-    assert run("report", "s", "--storage", "sqlite:///s.db", "--output", "r.md")[0] == 0
-
-
 def values(section: str) -> list[list[str]]:
     """Keys, and what may stand there: see values.txt."""
     text = Path(__file__).with_name("values.txt").read_text(encoding="utf-8").partition(f"[{section}]\n")[2]
@@ -284,37 +252,6 @@ def test_in_a_browser(hostile: Result, tmp_path: Path, chromium: Any) -> None:
     assert seen.command("Page.printToPDF", {})["data"].startswith("JVBERi")  # %PDF
 
 
-def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
-    table = {"a": [1.0] * 60, "b": [0.0] * 60}
-    bare = surest.evaluate(table, seed=1)
-    assert "Evidence over time" not in to_html(Report(bare))
-    kept = replace(bare, history=(Point(2, 0.5, 3.0), Point(10, 3.0, 3.0)))
-    assert "After 10 evaluations there is 100 % of the evidence that a decision needs" in to_markdown(Report(kept))
-    assert ">pulls<" not in to_html(Report(kept))
-
-
-def test_what_json_has_in_another_form_survives_it() -> None:
-    listed = replace(surest.evaluate({"a": [1.0] * 60, "b": [0.0] * 60}, seed=1), history=(Point(2, 0.5, 3.0),))
-    assert from_json(listed.to_dict(), "it").history == listed.history
-    pulled = replace(surest.identify(bernoulli([0.9, 0.1]), seed=1), evaluations=1234)
-    data = pulled.to_dict()
-    assert from_json(data, "it").evaluations == data["evaluations"] == 1234
-    del data["evaluations"]  # as results of old
-    assert from_json(data, "it").evaluations == pulled.pulls
-
-
-@pytest.mark.parametrize("command", ["identify bernoulli:1,0 --seed=1", "evaluate scores.csv"])
-def test_a_command_writes_a_page(command: str, run: Run) -> None:
-    Path("scores.csv").write_text("item,a,b\n1,0,1\n2,0,1\n")
-    status, out, _ = run(command, "--report", "page.html")
-    assert (status, "Open page.html" in out) == (0, True)
-    assert "<h1" in Path("page.html").read_text()
-    assert run(command, "--plot", "x.svg", "--quiet").status == 0
-    assert Path("x.svg").read_text().rstrip().endswith("</svg>")
-    status, _, err = run(command, "--report", "page.doc")
-    assert (status, "ends in .html, .md or .json" in err) == (2, True)
-
-
 def test_a_page_for_people(snapshot: SnapshotAssertion) -> None:
     how = {"cost": {"good": 0.02, "bad": 0.01}, "cost_unit": "$", "note": "Which one?"}
     study = surest.open_study("memory:", "mine", ["good", "bad"], items=[f"question {k}" for k in range(500)], **how)
@@ -341,12 +278,6 @@ def test_a_result_in_a_notebook(hostile: Result) -> None:
     assert not re.search(r"https?://", shown)
 
 
-def test_a_gate_in_a_notebook() -> None:
-    scores = {"<b>old": {f"q{i}": float(i % 3 > 0) for i in range(90)}, "new": {f"q{i}": 1.0 for i in range(90)}}
-    shown = surest.gate("<b>old", "new", margin=0.03, table=scores)._repr_html_()
-    assert all(words in shown for words in ("<b>PASS</b>", "&lt;b&gt;old", "candidate − baseline"))
-
-
 def test_a_study_in_a_notebook_before_and_after() -> None:
     study = surest.open_study("memory:", "<b>demo", ["a", "b"], 0.2)
     assert repr(study) == "Study('<b>demo', 2 arms, in memory:)"
@@ -356,10 +287,3 @@ def test_a_study_in_a_notebook_before_and_after() -> None:
     shown = answered(study, lambda ticket: float(ticket.label == "a"))._repr_html_()
     lead = "a is 1.00 ahead of the runner-up b so far"
     assert all(words in shown for words in ("is finished", "Arm a is the best", lead, "<svg"))
-
-
-def test_a_plan_in_a_notebook() -> None:
-    plan = surest.plan(surest.bernoulli([0.9, 0.1]), runs=20)
-    page = plan._repr_html_()
-    assert (page.count("<tr>"), "50% end within" in page) == (2, True)
-    assert plan.about.split("<")[0][:20] in page

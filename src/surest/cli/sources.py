@@ -98,8 +98,9 @@ def identify_recorded(given: Given, settings: Given, scale: Scale, records: Reco
     result = _ended(find_best(replace(records, column=None), **{"seed": 0, **settings}, **how), stopped_by)
     used, rows = result.evaluations, sum(map(len, records.rewards))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
-    facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
-    spare = f"; {count(rows - used)} of them were not {'needed' if result.certified else 'used'}" if rows > used else ""
+    unused, why = rows - used, "needed" if result.certified else "used"
+    facts = {"rows": rows, "unused": unused, "suggestions": next_}
+    spare = f"; {count(unused)} of them {'was' if unused == 1 else 'were'} not {why}" if unused > 0 else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     status = show_result(result, given, facts, lines, suggestions=next_, stopped_by=stopped_by)
     for file in records.unfinished:
