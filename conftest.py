@@ -9,6 +9,9 @@ import pytest
 
 from surest.search import session
 
+collect_ignore = [f"src/surest/integrations/{name}.py" for name in ("inspect_ai", "ray")]
+"""Each imports a package that takes seconds. tests/integrations has the examples of one, and those of the other do not run."""
+
 
 @pytest.fixture(autouse=True)
 def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from calling import Run, in_process
 
+collect_ignore = ["kernels/kernel_bits.py", "integrations/inspect_logs.py"]
+"""Scripts for processes of their own: the first one puts a digest around every kernel, the second imports a heavy package."""
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that ignores it
 SLOWNESS = [HealthCheck.too_slow]  # says how fast the machine is, not whether the code is right
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=SLOWNESS)

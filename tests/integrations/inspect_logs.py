@@ -4,6 +4,7 @@ It prints, as JSON, what came of an evaluation that stops early, and what the ex
 """
 
 import contextlib
+import doctest
 import io
 import json
 import runpy
@@ -43,7 +44,8 @@ def model(name: str, wrong: set[int]) -> Any:
 
 
 def main(folder: Path) -> None:
-    """One log a model."""
+    """One log a model; the example in the docstring."""
+    doctest.testmod(sys.modules[BaselineStopping.__module__], raise_on_error=True)
     for name, (wrong, epochs, form) in RUNS.items():
         task = Task(dataset=SAMPLES, solver=generate(), scorer=[match(), includes()], name="sums")
         (log,) = eval(

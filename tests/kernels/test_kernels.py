@@ -52,6 +52,7 @@ def test_the_same_bits_without_vector_instructions(compiled: str) -> None:
 
 
 def test_kernels_are_compiled_here_and_up_to_date() -> None:
+    assert np.empty is not np.zeros, "kernel_bits.py is for a process of its own"
     assert kernels.COMPILED or os.environ.get("SUREST_PURE_PYTHON"), "run `make kernels`"
     for built in FOLDER.rglob("*.so"):
         for source in built.parent.glob(f"{built.name.partition('.')[0]}.p*"):
