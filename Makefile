@@ -10,6 +10,10 @@ UV = UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 # One more than there are cores: some tests wait for processes that they started.
 WORKERS = -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 
+# Tests start Python often: what is compiled is kept, whatever the environment says.
+test coverage evidence: export PYTHONDONTWRITEBYTECODE =
+test coverage evidence: export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/bytecode
+
 .PHONY: run test kernels docs pictures coverage evidence benchmarks lock clean
 
 run: $(INSTALLED)
