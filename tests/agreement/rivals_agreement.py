@@ -220,8 +220,9 @@ def walk_fraction(walk: Walk, low: float, high: float, delta: float, threshold: 
 
 
 def check_distribution_based(entry: Entry) -> None:
-    delta, left, r, h = 0.2, set(range(4)), 1, 1
-    walk = Walk(run_once(entry, bernoulli([0.1, 0.75, 0.3, 0.6]), delta, 5, budget=10**15))
+    delta, left, r, h = 0.2, set(range(8)), 1, 1
+    arms = bernoulli([0.9, 0.7, 0.65, 0.6, 0.3, 0.2, 0.1, 0.05])  # the more arms, the fewer requests
+    walk = Walk(run_once(entry, arms, delta, 5, budget=10**15))
     while len(left) > 1:
         epsilon = 2.0**-r
         some = walk_median(walk, left, epsilon / 4, 0.01)
