@@ -116,24 +116,22 @@ def heuristic_rate(seen: Seen) -> float:
     return log((1 + log(seen.total)) / seen.delta)
 
 
-def kl_lucb(rate: Callable[[Seen], float]) -> Rule:
-    def rule(seen: Seen) -> set[Move]:
-        levels = rate(seen) / seen.counts
-        upper = np.array([kl_upper(p, c) for p, c in zip(seen.means, levels, strict=True)])
-        lower = np.array([kl_lower(p, c) for p, c in zip(seen.means, levels, strict=True)])
-        return leader_and_challenger(seen, upper, lower)
+def within_kl(seen: Seen, up: np.ndarray, down: np.ndarray) -> set[Move]:
+    """LUCB with bounds at which the divergence from the means comes to these levels."""
+    upper = np.array([kl_upper(p, level) for p, level in zip(seen.means, up, strict=True)])
+    lower = np.array([kl_lower(p, level) for p, level in zip(seen.means, down, strict=True)])
+    return leader_and_challenger(seen, upper, lower)
 
-    return rule
+
+def kl_lucb(rate: Callable[[Seen], float]) -> Rule:
+    return lambda seen: within_kl(seen, rate(seen) / seen.counts, rate(seen) / seen.counts)
 
 
 def lil_kl_ucb(seen: Seen) -> set[Move]:
     def levels(share: float) -> np.ndarray:
         return 1.2 * np.log(zeta(1.25) * (1 + np.log(seen.counts) / log(1.2)) ** 1.25 / share) / seen.counts
 
-    up, down = levels(seen.delta / 2), levels(seen.delta / (2 * (seen.n - 1)))
-    upper = np.array([kl_upper(p, c) for p, c in zip(seen.means, up, strict=True)])
-    lower = np.array([kl_lower(p, c) for p, c in zip(seen.means, down, strict=True)])
-    return leader_and_challenger(seen, upper, lower)
+    return within_kl(seen, levels(seen.delta / 2), levels(seen.delta / (2 * (seen.n - 1))))
 
 
 def racing(clearly_worse: Callable[[Seen, float, float, float], float]) -> Rule:
