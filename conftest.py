@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from surest.search import session
+from surest.study import settings
 
 collect_ignore = [
     "src/surest/integrations/inspect_ai.py",
@@ -20,10 +21,14 @@ those of ray.py need a cluster."""
 
 @pytest.fixture(autouse=True)
 def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seeds that nobody gave, and the generators that everybody shares, follow from the name of the test."""
+    """Seeds that nobody gave, and the generators that everybody shares, follow from the name of the test.
+
+    Stores in memory are those of one test.
+    """
     seed = zlib.crc32(request.node.name.encode())
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     fresh = random.Random(seed).getrandbits
     monkeypatch.setattr(secrets, "randbits", fresh)
     monkeypatch.setattr(session, "randbits", fresh)
+    monkeypatch.setattr(settings, "_in_memory", {})

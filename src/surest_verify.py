@@ -123,7 +123,7 @@ def surely(header: Line, claim: Line) -> str:
     sure = "certain" if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
     what, imputed = "scores" if "items" in header else "rewards", claim["events"].get("imputed")
     low, high = (repr(end).removesuffix(".0") for end in header["bounds"])
-    more = f"; {imputed} of them were imputed, not measured" if imputed else ""
+    more = f"; {imputed} of them {'was' if imputed == 1 else 'were'} imputed, not measured" if imputed else ""
     if "spread" in header:
         more += f"; this rests on the statement that two arms differ by at most {header['spread']!r} on every item"
     return f"{sure}; {what} are from {low} to {high}{more}"

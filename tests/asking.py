@@ -39,6 +39,16 @@ def transcript(found: Any) -> list[tuple[object, ...]]:
     return told
 
 
+def driven(procedure: Any, answer: Callable[[Any], Any]) -> Any:
+    """What a procedure returns whose requests are answered one after another."""
+    reply = None
+    try:
+        while True:
+            reply = answer(procedure.send(reply))
+    except StopIteration as end:
+        return end.value
+
+
 def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Request:
     """Feed recorded replies to a fresh procedure, checking each request; its answer, or the request it now waits on."""
     try:

@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, settings
 from browsing import driven
 from calling import Run, in_process
 
+collect_ignore = ["kernels/kernel_bits.py", "integrations/inspect_logs.py"]
+"""Scripts for processes of their own: the first one puts a digest around every kernel, the second imports a heavy package."""
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that ignores it
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would each compile all that they import
 SLOWNESS = [HealthCheck.too_slow]  # says how fast the machine is, not whether the code is right

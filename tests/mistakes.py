@@ -7,6 +7,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -40,6 +41,12 @@ def source_of(module: ModuleType) -> Path:
     return path.with_name(path.name.partition(".")[0] + ".py")
 
 
+@cache
+def compiled(text: str, path: str) -> CodeType:
+    """Kept, as a mistake is in one module of many."""
+    return compile(text, path, "exec")
+
+
 class Loader(SourceFileLoader):
     """Loads some modules from their sources, changed; it also finds them."""
 
@@ -47,7 +54,7 @@ class Loader(SourceFileLoader):
     texts: dict[str, str]
 
     def get_code(self, fullname: str) -> CodeType:
-        return compile(self.texts[fullname], self.path, "exec")
+        return compiled(self.texts[fullname], self.path)
 
     @classmethod
     def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:

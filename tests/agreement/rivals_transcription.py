@@ -7,20 +7,23 @@ a number is so close to its threshold that rounding decides. A move is ("pull", 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import inf, log, sqrt
+from math import inf, log, log1p, sqrt
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import zeta
 
-from surest.lab.divergence import k_inf_above, k_inf_below, kl_each
+from surest.lab.divergence import k_inf_above, k_inf_below
 
 CLOSE = 1e-9
 Move = tuple[str, tuple[int, ...] | int]
 
 
 def kl(p: float, q: float) -> float:
-    return float(kl_each(p, q))
+    """Of two coins; by log1p, as p and q may be close."""
+    if p in (0, 1):
+        return -log1p(-abs(p - q)) if abs(p - q) < 1 else inf
+    return inf if q in (0, 1) else -p * log1p((q - p) / p) - (1 - p) * log1p((p - q) / (1 - p))
 
 
 @dataclass
@@ -113,24 +116,22 @@ def heuristic_rate(seen: Seen) -> float:
     return log((1 + log(seen.total)) / seen.delta)
 
 
-def kl_lucb(rate: Callable[[Seen], float]) -> Rule:
-    def rule(seen: Seen) -> set[Move]:
-        levels = rate(seen) / seen.counts
-        upper = np.array([kl_upper(p, c) for p, c in zip(seen.means, levels, strict=True)])
-        lower = np.array([kl_lower(p, c) for p, c in zip(seen.means, levels, strict=True)])
-        return leader_and_challenger(seen, upper, lower)
+def within_kl(seen: Seen, up: np.ndarray, down: np.ndarray) -> set[Move]:
+    """LUCB with bounds at which the divergence from the means comes to these levels."""
+    upper = np.array([kl_upper(p, level) for p, level in zip(seen.means, up, strict=True)])
+    lower = np.array([kl_lower(p, level) for p, level in zip(seen.means, down, strict=True)])
+    return leader_and_challenger(seen, upper, lower)
 
-    return rule
+
+def kl_lucb(rate: Callable[[Seen], float]) -> Rule:
+    return lambda seen: within_kl(seen, rate(seen) / seen.counts, rate(seen) / seen.counts)
 
 
 def lil_kl_ucb(seen: Seen) -> set[Move]:
     def levels(share: float) -> np.ndarray:
         return 1.2 * np.log(zeta(1.25) * (1 + np.log(seen.counts) / log(1.2)) ** 1.25 / share) / seen.counts
 
-    up, down = levels(seen.delta / 2), levels(seen.delta / (2 * (seen.n - 1)))
-    upper = np.array([kl_upper(p, c) for p, c in zip(seen.means, up, strict=True)])
-    lower = np.array([kl_lower(p, c) for p, c in zip(seen.means, down, strict=True)])
-    return leader_and_challenger(seen, upper, lower)
+    return within_kl(seen, levels(seen.delta / 2), levels(seen.delta / (2 * (seen.n - 1))))
 
 
 def racing(clearly_worse: Callable[[Seen, float, float, float], float]) -> Rule:
@@ -304,7 +305,7 @@ def track_and_stop(threshold: Callable[[Seen], float]) -> Rule:
             return None  # weights are not defined by the paper's nested search at means of 0 and 1
         if counts.min() <= max(sqrt(t) - n / 2, 0):
             return {pull(a) for a in top(-counts, list(range(n)))}
-        if t % 3:  # the search for weights takes its time: a third of them will do, but it must not stop
+        if t % 7:  # the search for weights takes its time: some of them will do, but it must not stop
             return {pull(a) for a in range(n)}
         lack = t * slow_weights(means)[0] - counts
         return {pull(a) for a in range(n) if lack[a] > lack.max() - 1e-3 * t**0.5}

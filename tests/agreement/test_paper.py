@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from agreement import paper_transcription as slow
+from asking import driven
 from surest.algorithms.paper import elimination, estimates, identification
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.core.procedure import Running, statistic_of
@@ -67,14 +68,13 @@ class Streams:
 
 def run_slowly(procedure, streams: Streams):
     """What a transcription returns, and what it sampled."""
-    requests, rewards = [], None
-    while True:
-        try:
-            arm, times = procedure.send(rewards)
-        except StopIteration as end:
-            return end.value, requests
-        requests.append((arm, times))
-        rewards = streams.take(arm, times).tolist()
+    requests = []
+
+    def answer(wanted: tuple[int, int]) -> list[float]:
+        requests.append(wanted)
+        return streams.take(*wanted).tolist()
+
+    return driven(procedure, answer), requests
 
 
 def run_fast(procedure, streams: Streams):
@@ -161,14 +161,13 @@ COPIES = 24
 
 def star_slowly(copy, streams: Streams):
     """What the transcription returns, pull by pull, and the pulls of each arm."""
-    procedure, pulls, reward = slow.vd_best_arm_id_star(copy), [0] * len(streams.labels), None
-    while True:
-        try:
-            _, arm = procedure.send(reward)
-        except StopIteration as end:
-            return end.value, pulls
-        pulls[arm] += 1
-        reward = float(streams.take(arm, 1)[0])
+    pulls = [0] * len(streams.labels)
+
+    def answer(pull: tuple[int, int]) -> float:
+        pulls[pull[1]] += 1
+        return float(streams.take(pull[1], 1)[0])
+
+    return driven(slow.vd_best_arm_id_star(copy), answer), pulls
 
 
 def check_star(n: int, delta: float, seed: int) -> int:

@@ -100,8 +100,9 @@ BAD = [
 
 @pytest.mark.parametrize("algorithm", BAD, ids=lambda given: given.__name__)
 def test_bad_ones_are_told_what_is_wrong(algorithm, snapshot: SnapshotAssertion) -> None:
+    counted = algorithm.__name__ in ("peeks", "worst")  # the others' mistakes show in a run or two
     with pytest.raises(AlgorithmError) as found:
-        check_algorithm(algorithm)
+        check_algorithm(algorithm, runs=60 if counted else 2)
     assert re.sub(r"request 1 is .*", "request 1 is …", str(found.value)) == snapshot
 
 
@@ -110,5 +111,5 @@ def test_it_leaves_the_global_generators_as_they_were() -> None:
     np.random.seed(5)  # noqa: NPY002
     expected = random.Random(5).random(), np.random.RandomState(5).random()
     with pytest.raises(AlgorithmError):
-        check_algorithm(next(bad for bad in BAD if bad.__name__ == "uses_numpy"))
+        check_algorithm(next(bad for bad in BAD if bad.__name__ == "uses_numpy"), runs=2)
     assert (random.random(), np.random.random()) == expected  # noqa: NPY002

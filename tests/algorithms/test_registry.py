@@ -2,8 +2,6 @@
 
 import importlib
 import inspect
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import surest.algorithms
-from calling import Run, refused
+from calling import Run, ran, refused
 from surest import Session, identify
 from surest.algorithms import DOORS, MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.entry import YOURS, Goal, Standing, as_answer
@@ -49,10 +47,7 @@ def spends(arms, delta, *, budget):
 
 
 def loaded_by(code: str) -> set[str]:
-    out = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
-    ).stdout
-    return set(out.split())
+    return set(ran("-c", f"{code}\nimport sys; print(*sys.modules)").out.split())
 
 
 def test_looking_up_a_name_imports_that_algorithm_only() -> None:

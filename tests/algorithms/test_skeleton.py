@@ -1,12 +1,14 @@
 """The steps of docs/adding-an-algorithm.md, followed literally in a copy: they pass, and what is left out is named."""
 
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from calling import Said, ran
 
 ROOT = Path(__file__).parents[2]
 STEPS = (ROOT / "docs" / "adding-an-algorithm.md").read_text(encoding="utf-8")
@@ -39,22 +41,20 @@ def add_the_line(copy: Path) -> None:
     edit(copy / "src/surest/algorithms/__init__.py", "MODULES = {\n", "MODULES = {\n" + LINE)
 
 
-def run(copy: Path, line: str) -> tuple[int, str]:
+def run(copy: Path, line: str) -> Said:
     """A line of the steps, with this Python and the copy's sources."""
-    command = line.strip().replace("python ", f"{sys.executable} ", 1) + " -q -p no:xdist"
-    variables = {"PYTHONPATH": f"{copy}/src", "PATH": "/usr/bin"}
-    done = subprocess.run(command, shell=True, cwd=copy, capture_output=True, text=True, env=variables)
-    return done.returncode, done.stdout + done.stderr
+    python, *words = shlex.split(line)
+    assert python == "python"
+    return ran(*words, "-q", "-p", "no:xdist", cwd=copy, env={"PYTHONPATH": f"{copy}/src", "PATH": "/usr/bin"})
 
 
 def test_the_steps_pass(copy: Path) -> None:
     add_the_line(copy)
-    status, out = run(copy, TRY)
+    status, out, _ = run(copy, TRY)
     assert status == 0, out
     assert re.search(r"\b[4-9] passed", out), out  # its facts, and what is in its own test
-    ruff = [sys.executable, "-m", "ruff", "check", "src/surest/lab/rivals", "tests/algorithms"]
-    found = subprocess.run(ruff, cwd=copy, capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout
+    found = ran("-m", "ruff", "check", "src/surest/lab/rivals", "tests/algorithms", cwd=copy)
+    assert found.status == 0, found.out
 
 
 LEFT_OUT = {  # what is forgotten, and the words that say so
@@ -82,7 +82,7 @@ def test_what_is_left_out_is_named(copy: Path, what: str) -> None:
         file.write_text(re.sub(r"summary=.*\n", 'summary="",\n', text), encoding="utf-8")
         edit(file, 'standing="heuristic"', 'standing="proven"')
         (copy / "tests/algorithms/test_my_algorithm.py").unlink()
-    status, out = run(copy, 'python -m pytest tests/algorithms/test_registry.py -k "my-algorithm or in_the_table"')
+    status, out, _ = run(copy, 'python -m pytest tests/algorithms/test_registry.py -k "my-algorithm or in_the_table"')
     assert status != 0
     for words in LEFT_OUT[what]:
         assert words in out, out

@@ -5,8 +5,6 @@ import random
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import surest
 import surest_verify
-from calling import Run
+from calling import Run, ran
 from decision.decisions import chained, lines_of
 from decision.test_tampering import SAMPLES, decision
 from surest_verify import verify
@@ -153,8 +151,6 @@ def test_the_program_runs_alone(run: Run, tmp_path: Path) -> None:
     run("evaluate", "table.csv", "--decision", "decision.jsonl")
     surest.duel([("a", "b", 1)] * 30, record=True).write_decision(tmp_path / "duels.jsonl")
     shutil.copy(surest_verify.__file__, tmp_path)
-    command = [sys.executable, "-S", "-I", "surest_verify.py", "decision.jsonl"]
     for file in ("duels.jsonl", "decision.jsonl"):
-        command[-1] = file
-        done = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60)
-        assert done.stdout.endswith("\nVALID\n"), done.stderr
+        said = ran("-S", "-I", "surest_verify.py", file, cwd=tmp_path, env={})
+        assert said.out.endswith("\nVALID\n"), said.err

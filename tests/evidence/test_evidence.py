@@ -234,7 +234,7 @@ def exact_least(pair: Pair, near: float, width: float) -> mpmath.mpf:
     return min(at_a, at_b)
 
 
-@pytest.mark.parametrize("digits", [9, 12, 13, 14, 15, 16, 18])
+@pytest.mark.parametrize("digits", [9, 13, 15, 16, 18])
 @pytest.mark.parametrize("values", [(0.0, 1.0), (0.1, 0.9), (0.3, 0.35)])
 def test_a_certificate_of_very_many_rewards_is_not_above_the_true_one(digits: int, values: tuple[float, float]) -> None:
     """10^digits rewards since the nomination, 0.37 of them high, but for a lead of the nominee worth some nats."""

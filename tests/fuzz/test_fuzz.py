@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surest.cli import main
+from calling import Run
 from surest.errors import RewardError, SurestError, TicketError, UsageError
 from surest.search.session import Session
 from surest.study.memory import MemoryStore
@@ -222,22 +222,14 @@ about_a_study = st.tuples(verbs, st.lists(words, max_size=5)).map(lambda line: [
 lines = st.one_of(st.lists(words, max_size=8), about_a_study)
 
 
-def run(arguments: list[str]) -> tuple[int, str]:
-    """The command line in this process: its exit status and what it wrote on standard error."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
-        main(arguments)
-    return int(left.value.code or 0), err.getvalue()
-
-
-def check_line(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+def check_line(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     monkeypatch.chdir(place)
     monkeypatch.setenv("SUREST_STORAGE", "sqlite:///lines.db")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     (place / "data.csv").write_bytes(CSV)
     study = open_study("sqlite:///lines.db", "s", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1)
     before = state(study)
-    status, errors = run([argument for argument in arguments if argument not in ("--debug", "--output")])
+    status, _, errors = run("", *(argument for argument in arguments if argument not in ("--debug", "--output")))
     assert status in (0, 1, 2, 3, 4, 130), errors
     assert "surest: a fault of surest" not in errors
     assert "Traceback" not in errors

@@ -78,7 +78,7 @@ def said(name: str, found: Any) -> None:
 def searches() -> None:
     """Searches of all kinds, which call every kernel; the library is imported after kernels are watched."""
     import surest
-    from statistical.list_tables import ended
+    from asking import driven
     from surest.algorithms import REGISTRY, Task, start
     from surest.arms import finite
     from surest.arms.instances import example1
@@ -118,11 +118,17 @@ def searches() -> None:
     digests = Digests(2, 8)
     digests.add(np.repeat([0, 1], 30), rng.random(60))
     table = (rng.random((4, 30)) < [[0.7], [0.6], [0.5], [0.2]]).astype(float)
+
+    def scores(request: Any) -> np.ndarray:
+        if len(request.ahead) % 5 == 0:
+            request.status()
+        return table[np.ix_(request.arms, request.items)]
+
     for question in (BEST, top, above_half, Question("control", control=0), Question("above", bar=0.4, error="fdr")):
         for more in ({}, {"target": "population"}, {"epsilon": 0.1} if question.ranks else {}):
             name = "race" if question is BEST else f"race-{question.kind}"
             procedure = start(name, 4, 0.2, items=30, seed=1, question=question, **more)
-            ended(procedure, table, lambda request: request.status())
+            driven(procedure, scores)
     for how in ({"margin": 0.05}, {"history": table[2:]}, {"target": "population"}, {"equivalent": 0.2}):
         said(f"gate, {[*how]}", surest.gate(table[1], table[0], **how))
     for seed in range(3):

@@ -2,14 +2,13 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import surest
+from calling import ran
 from surest import kernels
 
 ROOT = Path(surest.__file__).parents[1]
@@ -21,11 +20,10 @@ VECTORS = np.show_config("dicts")["SIMD Extensions"]["found"]
 
 def run(*words: str, **variables: str) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUREST_", "NPY_"))}
-    command, path = [sys.executable, "-W", "ignore", *words], f"{ROOT}{os.pathsep}{Path(__file__).parents[1]}"
-    kept |= {"PYTHONPATH": path, **variables}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=kept)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    kept |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parents[1]}", **variables}
+    done = ran("-W", "ignore", *words, env=kept)
+    assert done.status == 0, done.err
+    return done.out
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +50,7 @@ def test_the_same_bits_without_vector_instructions(compiled: str) -> None:
 
 
 def test_kernels_are_compiled_here_and_up_to_date() -> None:
+    assert np.empty is not np.zeros, "kernel_bits.py is for a process of its own"
     assert kernels.COMPILED or os.environ.get("SUREST_PURE_PYTHON"), "run `make kernels`"
     for built in FOLDER.rglob("*.so"):
         for source in built.parent.glob(f"{built.name.partition('.')[0]}.p*"):

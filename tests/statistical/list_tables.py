@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from asking import driven
 from surest.core.protocol import Answer
 
 Table = np.ndarray
@@ -62,11 +63,9 @@ def answer_to(algorithm: Callable[..., Any], table: Table, delta: float, seed: A
 
 def ended(procedure: Any, table: Table, look: Callable[[Any], object] = lambda request: None) -> Answer:
     """How a procedure ends whose scores are in a table; each request is shown before it is answered."""
-    reply = None
-    try:
-        while True:
-            request = procedure.send(reply)
-            look(request)
-            reply = table[np.ix_(request.arms, request.items)]
-    except StopIteration as end:
-        return end.value
+
+    def answer(request: Any) -> Table:
+        look(request)
+        return table[np.ix_(request.arms, request.items)]
+
+    return driven(procedure, answer)

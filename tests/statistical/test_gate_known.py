@@ -84,12 +84,12 @@ def test_known_rows_need_fewer_items(tables: list[str], pairs: int, orders: int)
 @pytest.mark.parametrize(("better", "worse", "wrong"), [(32, 20, "passed"), (20, 32, "passed"), (25, 25, "failed")])
 def test_equivalence_is_wrong_as_rarely_as_delta_allows(better: int, worse: int, wrong: str) -> None:
     """Means of ±.11 at a margin of .1 are not the same; a mean of 0 is not different."""
-    path, rng, runs = np.repeat([1.0, -1.0, 0.0], [better, worse, 110 - better - worse]), np.random.default_rng(3), 100
+    path, rng, runs = np.repeat([1.0, -1.0, 0.0], [better, worse, 110 - better - worse]), np.random.default_rng(3), 40
     found = [judge(rng.permutation(path)[:100], 110.0, 0.1, 0.3, equivalent=True) for _ in range(runs)]
     times = sum(getattr(one, wrong) is not None for one in found)
     assert times <= most_allowed(runs, 0.3)
     right = "failed" if wrong == "passed" else "passed"
-    assert sum(getattr(one, right) is not None for one in found) > 30
+    assert sum(getattr(one, right) is not None for one in found) > 12
 
 
 def test_of_1000_gates_with_a_ledger_few_passes_are_wrong() -> None:
@@ -124,7 +124,7 @@ def test_a_known_control_is_as_right_as_delta_allows() -> None:
     same = (np.roll(ease, 7) < 0.5).astype(float)
     better = same.copy()
     better[np.flatnonzero(same == 0)[:9]] = 1.0
-    table, runs, wrong, right = np.array([control, same, better]), 200, 0, 0
+    table, runs, wrong, right = np.array([control, same, better]), 80, 0, 0
     for seed in range(runs):
         question = Question("control", margin=8.5 / 80)
         found = answer_to(race, table, 0.3, seed, question=question, known=control.tolist())

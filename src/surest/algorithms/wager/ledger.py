@@ -374,7 +374,7 @@ class Ledger:
         open_ones = self.in_play
         open_ones[self.leader] = False
         needs = np.where(open_ones, np.maximum(self.goal + self.prices - self.accounts, NEAREST), 0.0)
-        shares = np.where(open_ones, np.maximum(needs / needs.max(), LEAST_SHARE), 0.0)
+        shares = np.where(open_ones, np.maximum(needs / needs.max(initial=NEAREST), LEAST_SHARE), 0.0)
         others, closest = float(shares.sum()), int(np.where(open_ones, self.empirical, -np.inf).argmax())
         price = float(shares @ self.costs) / self.costs[self.leader] if len(self.costs) else others
         ratio = leader_ratio(self.leader, closest, price, self.counts, self.empirical * self.counts, self.squares)
