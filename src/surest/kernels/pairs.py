@@ -72,7 +72,7 @@ def place(
                 ahead = sums[o] / counts[o] - sums[i] / counts[i]
                 spread = its / counts[o] + variance(counts[i], sums[i], squares[i], common, POOLED) / counts[i]
                 rivals += libm.exp(-0.5 * ahead * ahead / spread)
-        error = (own / counts[j] + its / counts[o]) * (1.0 + libm.log1p(rivals))
+        error = (own / counts[j] + its / counts[o]) * (1.0 + 0.5 * libm.log1p(rivals))
         gap, square = likely_gap(sums[o] / counts[o] - sums[j] / counts[j], error, libm.sqrt(own + its))
         ratio = 1.0 * times[other] / times[k]
         low, high = sums[j] / counts[j], sums[o] / counts[o]
