@@ -139,6 +139,11 @@ def test_the_steps_of_a_build(tmp_path: Path) -> None:
     steps = yaml.safe_load((ROOT / "examples" / "gate_workflow.yml").read_text())["jobs"]["gate"]["steps"]
     evaluate, judge = (step["run"] for step in steps if "name" in step)
     assert in_bash(evaluate, tmp_path).returncode == 0
+    (tmp_path / "silent").mkdir()
+    samples(tmp_path / "silent")
+    (tmp_path / "silent" / "evaluate").write_text("#!/bin/sh\ncat > seen.txt\n")
+    silent = in_bash(evaluate, tmp_path / "silent")
+    assert (silent.returncode, "wrote nothing" in silent.stdout) == (1, True)
     done = in_bash(judge, tmp_path)
     assert done.returncode == 4, done.stderr
     assert (tmp_path / "step.md").read_text().startswith("**FAIL**")

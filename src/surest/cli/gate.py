@@ -36,9 +36,9 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
-@option("--margin D", "How much worse is allowed: 0.03 or 3%.  [default: 0]", type=fraction, default="0")
+@option("--margin D", "How much worse is allowed: 0.03 or 3%.  [default: 0]", type=fraction)
 @problem_options("delta", "target", "bounds", "minimise", own=False)
-@option("--equivalent D", "Ask whether both are equal within ±D, instead of a margin.")
+@option("--equivalent D", "Ask whether both are equal within ±D, instead of a margin.", type=fraction)
 @option(
     "--history FILE...",
     "Scores of older versions on the same items, to predict from: a TABLE, or a file for each. May be repeated.",
@@ -91,7 +91,10 @@ def gate(**given: Any) -> int:
     refuse("scores", "by", "max_runs", only="--speed")
     if given["study"] is None:
         refuse("this", "storage", only="--study NAME")
-    found = judged(*_sides(given), **_settings(given))
+    settings = _settings(given)
+    if given["flips"] is not None and given["ledger"] is not None:  # before the ledger, which forgets nothing, is told
+        flips_csv(judged(*_sides(given), **{**settings, "ledger": None}))
+    found = judged(*_sides(given), **settings)
     decision = write_decision(found, given["decision"])
     for path, text in ((given["markdown"], Gate.to_markdown), (given["flips"], flips_csv)):
         if path is not None:

@@ -173,7 +173,8 @@ def claim(gate: Gate, where: str | None = None) -> str:
         passed = open_ = f"is the same as {baseline} within ±{gate.margin:g}"
         failed = f"differs from {baseline}{sure_by}"
     if gate.verdict == "undecided":
-        return f"not known yet whether {candidate} {open_}{where}"
+        least = "" if gate.level is None else f"; a pass is wrong with probability at most {gate.level:.4g}"
+        return f"not known yet whether {candidate} {open_}{where}{least}"
     level = gate.level if gate.passed and gate.level is not None else gate.delta
     sure = "certain" if gate.exact else f"wrong with probability at most {level:.4g}"
     return f"{candidate} {passed if gate.passed else failed}{where}, {sure}"

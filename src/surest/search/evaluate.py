@@ -272,15 +272,28 @@ def _known_control(arms: Any, items: Sequence[Any], settings: dict[str, Any]) ->
     if row is None or callable(row):
         return arms, settings
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
-    values = [row.get(item) for item in items] if isinstance(row, Mapping) else list(row)
-    if len(values) != len(items) or None in values:
+    values = _scores_on(items, row)
+    if values is None:
         raise UsageError(
             f"the control {label!r} has no score for some of the {len(items)} items; give it all, or a function"
         )
     units = [[scale.to_unit(scale.number(x, f"control {label!r}")) for x in values]]
-    units += [[scale.to_unit(scale.number(x, "a score in older")) for x in old] for old in settings.get("older", ())]
+    for old in settings.get("older", ()):
+        values = _scores_on(items, old)
+        if values is None:
+            raise UsageError(
+                f"a row of older has no score for some of the {len(items)} items; give each row as {{item: score}}, or a score "
+                "for each item in their order"
+            )
+        units.append([scale.to_unit(scale.number(x, "a score in older")) for x in values])
     other = next((function for function in arms.values() if callable(function)), None)  # the control's is never called
     return {**arms, label: other}, {**settings, "known": units[0], "older": units[1:]}
+
+
+def _scores_on(items: Sequence[Any], row: Any) -> list[Any] | None:
+    """The scores of a row, a mapping or in the order of the items, on each of them; None if some are missing."""
+    values = [row.get(item) for item in items] if isinstance(row, Mapping) else list(row)
+    return None if len(values) != len(items) or None in values else values
 
 
 def _mean(rewards: list[Any]) -> Scored:

@@ -386,6 +386,11 @@ def _asked(
     older = np.empty((0, len(drawn.items))) if history is None else older_rows(history, drawn.items, columns, scorer)
     there = ~np.isnan(older)
     older[there] = scale.to_unit(scale.numbers(older[there], "a score in history"))
+    unused = int((~there.any(axis=1)).sum())
+    if unused:
+        which = "has no score" if unused == 1 else "have no scores"
+        note = f"{counted(unused, 'row')} of history {which} on the items of the list, such as {drawn.items[0]!r}: not used"
+        drawn = replace(drawn, notes=(*drawn.notes, note))
     asked = Asked(
         pair=drawn, scale=scale, margin=float(margin), delta=float(delta), target=target, seed=used,
         equivalent=equivalent is not None, share=PLAIN if predict else 1.0, older=older,

@@ -105,10 +105,10 @@ def judge(given: Given) -> int:
 
     if len(given["files"]) != 2:
         raise click.UsageError("give two commands: surest gate --speed './old' './new' --margin 5%")
-    settings = {name: given[name] for name in ("delta", "by", "max_runs") if given[name] is not None}
+    settings = {name: given[name] for name in ("margin", "delta", "by", "max_runs") if given[name] is not None}
     seed = None if given["seed"] is None else zlib.crc32(given["seed"].encode())
     old, new = given["files"]
-    found = speed_gate(old, new, given["margin"] or 0.05, seed=seed, **settings)
+    found = speed_gate(old, new, seed=seed, **settings)
     if given["as_json"]:
         print_json(found.to_dict())
     else:

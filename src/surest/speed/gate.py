@@ -11,7 +11,7 @@ from surest.core.protocol import FloatArray, checked_delta
 from surest.errors import UsageError
 from surest.speed.evidence import PILOT, Comparisons
 from surest.speed.result import factor
-from surest.speed.run import Job, Laboratory, judged, named
+from surest.speed.run import Job, Laboratory, judged, labelled, named
 from surest.speed.timing import Run, Stopwatch
 from surest.text import percent, visible
 
@@ -84,7 +84,7 @@ def speed_gate(
     rows: list[FloatArray] = []
     pairs = control = None
     with closing(Stopwatch()) as stopwatch:
-        lab = Laboratory({"old": old, "new": new}, stopwatch, shell)
+        lab = Laboratory(labelled([old, new]), stopwatch, shell)
         lab.calibrate()
         slack = margin * judged(lab.start, by)
         while len(rows) < blocks and (pairs is None or verdict_of(pairs) == "undecided"):

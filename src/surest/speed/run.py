@@ -157,7 +157,7 @@ class Laboratory:
     jobs: Mapping[str, Job]
     stopwatch: Stopwatch
     asked_shell: str | None
-    ignore_failure: bool = False
+    ignore_failure: bool | None = None
     shell: str | None = None
     start: Run = NOTHING  # what the start of the shell takes
 

@@ -92,8 +92,8 @@ class Stopwatch:
         """Forget what commands wrote."""
         self._errors.close()
 
-    def run(self, label: str, words: Sequence[str], *, ignore_failure: bool = False) -> Run:
-        """Run a command and time it; raises if it fails, unless failures are ignored."""
+    def run(self, label: str, words: Sequence[str], *, ignore_failure: bool | None = None) -> Run:
+        """Run a command and time it; raises if it fails, unless failures are ignored. None: they cannot be."""
         self._errors.seek(0)
         self._errors.truncate()
         self._guard.start()
@@ -115,10 +115,9 @@ class Stopwatch:
                 self._guard.ended(process.pid)
         if process.returncode and not ignore_failure:
             self._errors.seek(0)
-            raise EvaluationError(
-                f"command {label!r} failed: {how_it_ended(process.returncode)}{error_output(self._errors.read())}\n"
-                "With --ignore-failure (-i) such a run counts like any other."
-            )
+            hint = "" if ignore_failure is None else "\nWith --ignore-failure (-i) such a run counts like any other."
+            ended_so = how_it_ended(process.returncode) + error_output(self._errors.read())
+            raise EvaluationError(f"command {label!r} failed: {ended_so}{hint}")
         return Run(ended - began, user, system, process.returncode)
 
     def _started(self, label: str, words: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -109,7 +109,7 @@ class Ledger:
                         + (" and other settings" if resumes else "")
                         + "; a gate needs an order of its own: give it another seed"
                     )
-                return Entry(self, there[0], there[2], delta)
+                return Entry(self, there[0], there[2], delta, names)
             same = found.execute("SELECT number FROM surest_gates WHERE seed = ?", seed).fetchone()
             # Orders of lists of another length are alike: items that counted there come early here.
             if same is not None:
@@ -126,10 +126,10 @@ class Ledger:
                 "INSERT INTO surest_gates VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'undecided', 0, '', ?)",
                 number, order, digest, *names, seed, delta, level, time.time(),
             )  # fmt: skip
-        return Entry(self, number, level, delta)
+        return Entry(self, number, level, delta, names)
 
-    def end(self, number: int, verdict: str, scores: Sequence[Any]) -> None:
-        """Write down what a gate has found so far, and from which scores. What has passed has passed."""
+    def end(self, number: int, verdict: str, scores: Sequence[Any], names: tuple[str, str] | None = None) -> None:
+        """Write down what a gate has found so far, from which scores, and of whom. What has passed has passed."""
         with self.writing() as found:
             query = "SELECT verdict, counted, digest FROM surest_gates WHERE number = ?"
             before, counted, digest = found.execute(query, number).fetchone()
@@ -142,6 +142,9 @@ class Ledger:
                 "UPDATE surest_gates SET verdict = ?, counted = ?, digest = ? WHERE number = ?",
                 "pass" if before == "pass" else verdict, len(scores), _digest(scores), number,
             )  # fmt: skip
+            if names is not None and before != "pass":  # the file may have another name than the one that began
+                query = "UPDATE surest_gates SET baseline = ?, candidate = ? WHERE number = ?"
+                found.execute(query, *names, number)
 
 
 @dataclass(frozen=True)
@@ -152,10 +155,11 @@ class Entry:
     number: int
     level: float
     delta: float
+    names: tuple[str, str]
 
     def end(self, verdict: str, scores: Sequence[Any]) -> str:
         """Write down what was found; what to say of it."""
-        self.ledger.end(self.number, verdict, scores)
+        self.ledger.end(self.number, verdict, scores, self.names)
         return (
             f"gate {self.number} of {self.ledger.shown}: it passes at level {self.level:.3g}, so that of all gates that pass "
             f"an expected share of at most {self.delta:g} is wrong"
