@@ -35,7 +35,6 @@ def one(name: str, arms: FiniteArms, seed: int) -> Finished:
 def main(runs: int, names: list[str]) -> None:
     for name in names:
         for (label, arms), expected in zip(INSTANCES.items(), EXPECTED.get(name, (None, None)), strict=True):
-            one(name, arms, runs)  # compile
             began = time.perf_counter()
             done = [one(name, arms, seed) for seed in range(runs)]
             seconds = time.perf_counter() - began

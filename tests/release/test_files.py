@@ -9,6 +9,7 @@ import tarfile
 import tomllib
 import zipfile
 from functools import partial
+from importlib.metadata import files, requires
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +42,23 @@ def built(request: pytest.FixtureRequest, made_once: Any) -> Path:
     return made_once(f"dist, {request.param}", partial(build, compiler=compiler))
 
 
+def needed(name: str) -> set[str]:
+    """The packages that one declares, and those that these declare, without extras."""
+    declared = map(Requirement, requires(name) or ())
+    own = {one.name for one in declared if one.marker is None or one.marker.evaluate({"extra": ""})}
+    return own.union(*map(needed, own))
+
+
 def test_the_wheel_is_used_in_an_empty_environment(built: Path) -> None:
-    """The packages that it needs are lent to it; surest itself is the wheel's. Without machine code it says so, once."""
+    """What it declares that it needs is lent to it, and nothing else. Without machine code it says so, once."""
     (wheel,) = built.glob("*.whl")
     compiled = any(name.endswith((".so", ".pyd")) for name in zipfile.ZipFile(wheel).namelist())
     venv, lent = built / "venv", built / "lent"
     python, surest_there = venv / "bin" / "python", venv / "bin" / "surest"
     lent.mkdir()
-    for path in Path(numpy.__file__).parents[1].iterdir():
-        if not path.name.startswith(("surest", "__editable__")):
-            (lent / path.name).symlink_to(path)
+    for package in needed("surest"):
+        for part in {file.parts[0] for file in files(package) or ()} - {".."}:
+            (lent / part).symlink_to(Path(numpy.__file__).parents[1] / part)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True, timeout=100)
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, timeout=100)
