@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +260,8 @@ def _check_size(arms: int, items: int) -> None:
 
 def _of_mapping(data: Mapping[Any, Any]) -> Table:
     if all(isinstance(row, Mapping) for row in data.values()):
-        items = tuple(dict.fromkeys(item for row in data.values() for item in row))
-        rows = [_numbers([row.get(item) for item in items], f"arm {arm!r}") for arm, row in data.items()]
+        items = tuple(dict.fromkeys(chain.from_iterable(data.values())))
+        rows = [_numbers(list(map(row.get, items)), f"arm {arm!r}") for arm, row in data.items()]
         return _of_rows(tuple(data), items, rows)
     rows = []
     for arm, row in data.items():
