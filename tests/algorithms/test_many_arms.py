@@ -10,7 +10,7 @@ import pytest
 import surest.algorithms.wager.ledger as module
 from surest.algorithms import start
 from surest.algorithms.wager.ledger import Ledger
-from surest.algorithms.wager.sampling import plan, plan_many
+from surest.algorithms.wager.sampling import plan_many
 from surest.arms import finite
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import example1, parse_source
@@ -18,7 +18,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Atoms, FloatArray, IntArray, Pull, Statistic, atoms_of
 from surest.evidence.pulls.certificates import raise_alike
 from surest.kernels.certificates import raise_certificates, raise_weakest
-from surest.kernels.sampling import separations, update_optimistic
+from surest.kernels.sampling import plan, separations, update_optimistic
 from surest.search.watching import Looks
 
 REWARDS = np.array([0.0, 1.0])
@@ -83,8 +83,9 @@ def test_a_plan_for_many_is_the_plan_but_for_which_of_equal_arms(seed: int, spar
     ledger, rng = crowded(seed, lead=(33, 11)), np.random.default_rng(seed)
     rejected = np.zeros(len(ledger.counts), bool)
     rejected[ledger.empirical < 0.15] = True
-    given = 7, ledger._seen(), rejected, 0.0, rng.random(2_000), spared
-    one, many = plan(*given), plan_many(ledger.states[0], *given)
+    coins, none = rng.random(2_000), np.zeros(len(rejected), np.int64)
+    one = plan(7, ledger._seen(), ledger.counts.copy(), rejected, 0.0, coins, spared, np.empty(0))
+    many = plan_many(ledger.states[0], none, 7, ledger._seen(), ledger.counts.copy(), rejected, 0.0, coins, spared)
     assert one.sum() == many.sum() == 2_000
     assert one[7] == many[7] > 0
 
@@ -109,7 +110,7 @@ def test_one_search_for_all_arms_alike_and_one_for_the_weakest_find_what_all_sea
     todo = np.flatnonzero(np.arange(len(ledger.counts)) != 7)
 
     def raised(by: Callable[..., Any], order: IntArray, goal: float, *more: Any) -> tuple[FloatArray, Any]:
-        evidence = ledger._evidence() if more else ledger._evidence().kernel()
+        evidence = ledger.evidence() if more else ledger.evidence().kernel()
         certified = ledger.certified.copy()
         return certified, by(certified, ledger.minimisers.copy(), order, goal, 0.0, evidence, *more)
 
@@ -132,9 +133,9 @@ def test_arms_alike_keep_what_was_certified_of_each() -> None:
     todo = np.arange(8, len(ledger.counts))
     before = np.where(np.arange(len(ledger.counts)) % 2, 2.5, -np.inf)
     certified = before.copy()
-    raise_alike(certified, ledger.minimisers, todo, ledger.goal, 0.0, ledger._evidence(), ledger.settled)
+    raise_alike(certified, ledger.minimisers, todo, ledger.goal, 0.0, ledger.evidence(), ledger.settled)
     fresh = np.full(len(before), -np.inf)
-    raise_alike(fresh, ledger.minimisers, todo, ledger.goal, 0.0, ledger._evidence(), ledger.settled)
+    raise_alike(fresh, ledger.minimisers, todo, ledger.goal, 0.0, ledger.evidence(), ledger.settled)
     assert (certified >= before).all()
     assert certified[:8].tolist() == before[:8].tolist()
     assert ((certified >= ledger.goal) == (fresh >= ledger.goal)).all()

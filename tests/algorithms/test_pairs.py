@@ -34,7 +34,7 @@ def evidence(j: int, c: float) -> Wealth:
     def total(book: Ledger) -> float:
         found = account(j)(book)
         if book.live and book.nominee != j:
-            found += float(np.exp(log_value(c, 0.0, book._evidence().kernel(), j)[0])) * (1 - module.PAIRED)
+            found += float(np.exp(log_value(c, 0.0, book.evidence().kernel(), j)[0])) * (1 - module.PAIRED)
         return found
 
     return total

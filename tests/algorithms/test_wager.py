@@ -9,7 +9,7 @@ import pytest
 from one_pair import tell
 from surest import Session, identify
 from surest.algorithms.wager.ledger import Ledger
-from surest.algorithms.wager.sampling import GROWTH, NEAREST, Seen, plan
+from surest.algorithms.wager.sampling import GROWTH, NEAREST
 from surest.arms.finite import bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
@@ -18,7 +18,7 @@ from surest.evidence.pulls.digest import Digests
 from surest.kernels.certificates import raise_certificates
 from surest.kernels.constants import HALF
 from surest.kernels.lab.divergence import k_inf
-from surest.kernels.sampling import divergence, key_of, narrow_key, narrow_pairs, separation, transport
+from surest.kernels.sampling import Seen, divergence, key_of, narrow_key, narrow_pairs, plan, separation, transport
 from surest.report.page import Report, to_html
 from surest.text import GUESS, guessed
 
@@ -123,7 +123,7 @@ def test_what_is_missing_is_not_more_than_a_certificate_misses() -> None:
         left = np.flatnonzero(ledger.certified < ledger.goal)
         left = left[left != 0]
         exact = np.full(3, -np.inf)
-        raise_certificates(exact, ledger.minimisers.copy(), left, np.inf, 0.0, ledger._evidence().kernel())
+        raise_certificates(exact, ledger.minimisers.copy(), left, np.inf, 0.0, ledger.evidence().kernel())
         if len(left) and ledger.missing < np.inf:
             misses.append(ledger.goal - exact[left].min())
             assert misses[-1] >= ledger.missing - 1e-6
@@ -139,16 +139,15 @@ def test_a_well_known_leader_adds_nothing_to_what_a_little_known_arm_says() -> N
         assert separation(100, 0.7, 1.0, 100, 0.5, 1.0, epsilon)[0] > 3.0
 
 
-def seen_of(rewards: list[list[float]]) -> Seen:
+def ledger_of(rewards: list[list[float]]) -> Ledger:
     ledger = Ledger(len(rewards), 0.1)
     tell(ledger, list(range(len(rewards))), rewards)
-    return ledger._seen()
+    return ledger
 
 
 def key(j: int, leader: int, moved: np.ndarray, seen: Seen, rejected: np.ndarray) -> tuple[float, float]:
-    kernel = seen.kernel()
-    told = narrow_key if narrow_pairs(leader, kernel)[j] else key_of
-    return told(j, leader, moved, kernel, rejected[j], 0.0)
+    told = narrow_key if narrow_pairs(leader, seen)[j] else key_of
+    return told(j, leader, moved, seen, rejected[j], 0.0)
 
 
 @pytest.mark.parametrize("kind", ["rare", "narrow"])
@@ -158,27 +157,29 @@ def test_the_lazy_heap_chooses_as_a_search_of_all_arms_does(kind: str) -> None:
         n = int(rng.integers(2, 30))
         means, often = rng.uniform(0.05, 0.95, n), rng.integers(2, 60, n)
         if kind == "rare":
-            seen = seen_of([(rng.random(k) < m).astype(float) for k, m in zip(often, means, strict=True)])
+            ledger = ledger_of([(rng.random(k) < m).astype(float) for k, m in zip(often, means, strict=True)])
         else:
-            seen = seen_of([m + rng.choice([-0.02, 0.0, 0.03], k) for k, m in zip(often, means, strict=True)])
+            ledger = ledger_of([m + rng.choice([-0.02, 0.0, 0.03], k) for k, m in zip(often, means, strict=True)])
         rejected = rng.random(n) < 0.3
-        leader, coins = int(seen.empirical.argmax()), rng.random(60)
-        moved, expected = seen.counts.copy(), np.zeros(n, int)
+        leader, coins, seen = int(ledger.empirical.argmax()), rng.random(60), ledger._seen()
+        moved, expected = ledger.counts.copy(), np.zeros(n, int)
         for coin in coins:
             keys = [(key(j, leader, moved, seen, rejected), j) for j in range(n) if j != leader]
             (_, part), j = min(keys)
             pulled = leader if coin < part else j
             expected[pulled] += 1
             moved[pulled] += 1
-        assert plan(leader, seen, rejected, 0.0, coins, 0).tolist() == expected.tolist()
+        planned = plan(leader, seen, ledger.counts.copy(), rejected, 0.0, coins, 0, np.empty(0))
+        assert planned.tolist() == expected.tolist()
 
 
 def test_spared_pulls_go_to_an_arm_that_looks_bad_on_few_pulls() -> None:
-    seen = seen_of([[0.0, 1.0] * 5_000, [0.0, 1.0] * 5_000, [0.0] * 25 + [1.0] * 4])
+    ledger = ledger_of([[0.0, 1.0] * 5_000, [0.0, 1.0] * 5_000, [0.0] * 25 + [1.0] * 4])
     none, coins = np.zeros(3, bool), np.full(100, 0.5)
-    assert plan(0, seen, none, 0.0, coins, 0)[2] == 0
-    assert plan(0, seen, none, 0.0, coins, 7)[2] == 7
-    assert plan(0, seen, none, 0.0, coins, 7).sum() == 100
+    without, spared = (
+        plan(0, ledger._seen(), ledger.counts.copy(), none, 0.0, coins, pulls, np.empty(0)) for pulls in (0, 7)
+    )
+    assert (without[2], spared[2], spared.sum()) == (0, 7, 100)
 
 
 def least_cost(a: np.ndarray, b: np.ndarray, epsilon: float) -> float:
@@ -204,7 +205,7 @@ def test_narrow_arms_are_told_apart_by_the_cost_of_the_nearest_laws_with_equal_m
         for arm, rewards in enumerate((a, b)):
             digests.add(np.full(len(rewards), arm), np.round(rewards, 3))
         ones = np.ones(2)
-        seen = Seen(digests.counts, digests.counts, digests.means, ones, digests.means, digests, none).kernel()
+        seen = Seen(digests.counts, digests.means, ones, digests.means, digests.rows(), none.rows())
         found, part, _, _ = transport(0, 1, seen, 1.0, 1.0, epsilon)
         assert found == pytest.approx(least_cost(np.round(a, 3), np.round(b, 3), epsilon), rel=0.01)
         assert 0 < part < 1

@@ -8,7 +8,7 @@ cdef double FAR, GOLDEN, HALF, LAST_MOVE, NARROW, NARROW_GROWTH, NARROWEST, OPTI
 cdef Py_ssize_t KNOWN, SEARCH_STEPS
 
 cdef class Seen:
-    cdef double[::1] counts, planned, means, spreads, empirical
+    cdef double[::1] counts, means, spreads, empirical
     cdef Rows before, since
 
 cpdef double divergence(double mean, double spread, double x) noexcept

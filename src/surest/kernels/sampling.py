@@ -27,20 +27,14 @@ LAST_MOVE = 1e-4  # … or with a step that is smaller than this, in proportion
 
 
 class Seen:
-    """What was seen of all arms."""
+    """What was seen of all arms; means and spreads are with a pseudo-reward that is half 0, half 1."""
 
     def __init__(
-        self,
-        counts: FloatArray,
-        planned: FloatArray,
-        means: FloatArray,
-        spreads: FloatArray,
-        empirical: FloatArray,
-        before: Rows,
+        self, counts: FloatArray, means: FloatArray, spreads: FloatArray, empirical: FloatArray, before: Rows,
         since: Rows,
-    ) -> None:
-        self.counts, self.planned, self.means, self.spreads = counts, planned, means, spreads
-        self.empirical, self.before, self.since = empirical, before, since
+    ) -> None:  # fmt: skip
+        self.counts, self.means, self.spreads, self.empirical = counts, means, spreads, empirical
+        self.before, self.since = before, since
 
 
 def divergence(mean: float, spread: float, x: float) -> float:

@@ -16,7 +16,6 @@ from surest.algorithms.wager.ledger import (
     MISJUDGED,
     Ledger,
     W,
-    slot_share,
     unused_share,
 )
 from surest.algorithms.wager.sampling import plan_ahead
@@ -26,7 +25,6 @@ from surest.core.question import Question
 from surest.evidence.pulls.apart import lead_of, runner_up
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.certificates import Evidence
-from surest.kernels.bets import wide_bets
 from surest.kernels.certificates import raise_certificates, smallest_epsilon
 from surest.kernels.sampling import pair_separations, plan_pairs, update_optimistic
 
@@ -164,23 +162,12 @@ class SetLedger:
             raise_certificates(certified[row], starts[row], places, goal, self.epsilon, kernel)
 
     def _evidence(self) -> Evidence:
-        """What the certificates of the first arm of the nominated set rest on."""
-        book, k, n = self.book, self.nominations, len(self.book.counts)
-        return Evidence(
-            -1,
-            np.zeros(n),
-            book.before,
-            book.since,
-            wide_bets(book.counts, book.empirical * book.counts, False),
-            np.full(n, (1 - W) + W * unused_share(k)),
-            W * slot_share(k),
-            self.guesses_nominee[0],
-            self.guesses[0],
-            float(self.m),
-        )
+        """What all certificates of the nominated set rest on: the slots of an arm inside are not its own."""
+        base = np.full(len(self.book.counts), (1 - W) + W * unused_share(self.nominations))
+        return self.book.evidence()._replace(base=base, among=float(self.m))
 
     def _of_row(self, evidence: Evidence, row: int) -> Evidence:
-        """The same of another arm of the set."""
+        """What those of one arm of the set rest on."""
         assert self.nominated is not None
         return evidence._replace(
             nominee=int(self.nominated[row]), guesses_nominee=self.guesses_nominee[row], guesses=self.guesses[row]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surest.algorithms.wager.sampling import NEAREST, NO_COSTS, Seen, plan, plan_many
+from surest.algorithms.wager.sampling import NEAREST, plan_many
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Leads, Reply, Statistic, Status
 from surest.evidence.pulls.alike import CROWD, kinds_of
 from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
@@ -21,7 +21,7 @@ from surest.kernels.bets import wide_bets
 from surest.kernels.certificates import most_reached, raise_certificates, raise_weakest, smallest_epsilon
 from surest.kernels.constants import ALPHA, NARROWEST
 from surest.kernels.pairs import leader_ratio, place, settle
-from surest.kernels.sampling import best_bets, separations, update_optimistic
+from surest.kernels.sampling import Seen, best_bets, plan, separations, update_optimistic
 
 W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
@@ -94,8 +94,8 @@ class Ledger:
         self, n: int, delta: float, epsilon: float = 0.0, reserve: float = 0.0, *, may_pair: bool = True
     ) -> None:
         self.goal = math.log(1 / delta)
-        self.costs = NO_COSTS
-        """What a pull of each arm costs, where sampling is to heed it."""
+        self.costs = np.empty(0)
+        """What a pull of each arm costs, where sampling is to heed it; else nothing."""
         self.delta, self.epsilon, self.reserve = delta, epsilon, reserve
         self.paired = may_pair and epsilon == 0 and n <= FEW
         """Whether there are paired bets on what is pulled."""
@@ -261,7 +261,7 @@ class Ledger:
         self.before.take(self.since)
         self._place_bets(arm)
         if self.is_crowd:
-            self.settled = self._evidence().settled()
+            self.settled = self.evidence().settled()
 
     def gaps(self, a: int) -> FloatArray:
         """An arm's lead over each other, or the standard error of it where that is larger."""
@@ -286,7 +286,7 @@ class Ledger:
         x = np.clip(x, 1e-6, 1 - 1e-6)
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
         guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
-        best_bets(a, self._seen().kernel(), self.epsilon, nominee, guesses)
+        best_bets(a, self._seen(), self.epsilon, nominee, guesses)
         apart = self._separations(a)
         apart[np.asarray(beside, np.int64)] = np.inf
         closest = nominee[apart.argmin()]
@@ -307,7 +307,7 @@ class Ledger:
         worth = (self.apart >= LOOK * self.goal) | everywhere
         worth[self.leader] = False  # there is no certificate of an arm against itself
         todo = (worth & (self.certified < self.goal)).nonzero()[0]
-        evidence = self._evidence()
+        evidence = self.evidence()
         if self.is_crowd:
             raise_alike(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence, self.settled)
         else:
@@ -325,7 +325,7 @@ class Ledger:
             weakest_first, self.minimisers, self.goal - NEAR, self.epsilon, evidence.kernel()
         )
 
-    def _evidence(self) -> Evidence:
+    def evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""
         used = len(self.nominees)
         return Evidence(
@@ -341,17 +341,10 @@ class Ledger:
             accounts=self.accounts if self.paired else None,
         )
 
-    def _seen(self, pending: IntArray | None = None) -> Seen:
+    def _seen(self) -> Seen:
         """What sampling goes by."""
-        return Seen(
-            self.counts,
-            self.counts if pending is None or not pending.any() else self.counts + pending,
-            self.means,
-            self.spreads,
-            self.empirical,
-            self.before,
-            self.since,
-        )
+        rows = self.before.rows(), self.since.rows()
+        return Seen(self.counts, self.means, self.spreads, self.empirical, *rows)
 
     def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
         """How often to pull each arm in the next `size` pulls, after those that are still pending."""
@@ -364,8 +357,8 @@ class Ledger:
         total = self.counts.sum() + pending.sum()
         late = total >= LONG + LONG_PER_ARM * len(self.counts)
         spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
-        given = leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared
-        return plan_many(self.states[0], *given) if self.is_crowd else plan(*given, self.costs)
+        given = leader, self._seen(), self.counts + pending, rejected, self.epsilon, rng.random(size), spared
+        return plan_many(self.states[0], pending, *given) if self.is_crowd else plan(*given, self.costs)
 
     def _rounds(self, size: int, pending: IntArray) -> IntArray:
         """The same with paired bets: of the arms in play, each as often as it needs evidence, so that all are refuted at about
@@ -404,7 +397,7 @@ class Ledger:
         others = np.arange(n) != arm
         certified, starts = np.maximum(self.certified, self.accounts - self.prices), self.minimisers.copy()
         if self.live:
-            evidence, todo = self._evidence(), np.flatnonzero(others & (certified < self.goal))
+            evidence, todo = self.evidence(), np.flatnonzero(others & (certified < self.goal))
             kinds, firsts = self._kinds(todo, evidence)
             one = todo[firsts]
             if len(one) <= MANY:  # else what was found before holds as well
@@ -475,7 +468,7 @@ class Ledger:
             return 1.0
         doubtful = np.argsort(self._separations(arm))
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
-        evidence = self._evidence()
+        evidence = self.evidence()
         doubtful = doubtful[self._kinds(doubtful, evidence)[1]]
         return float(smallest_epsilon(self.epsilon, doubtful, self.goal, starts, evidence.kernel()))
 
