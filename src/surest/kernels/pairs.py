@@ -165,14 +165,9 @@ def likely_gap(gap: float, error: float, unit: float) -> tuple[float, float]:
 
 
 def settle(
-    accounts: FloatArray,
-    arms: IntArray,
-    times: IntArray,
-    opponents: IntArray,
-    levels: FloatArray,
-    stakes: FloatArray,
+    accounts: FloatArray, arms: IntArray, times: IntArray, opponents: IntArray, levels: FloatArray, stakes: FloatArray,
     rewards: FloatArray,
-) -> None:
+) -> None:  # fmt: skip
     """Pay out, into the logarithms of the accounts: `rewards` are those of a request, arm after arm.
 
     What rounding may have added is taken off.

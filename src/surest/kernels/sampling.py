@@ -54,14 +54,9 @@ def divergence(mean: float, spread: float, x: float) -> float:
 
 
 def least_level(
-    count: float,
-    mean: float,
-    spread: float,
-    other_count: float,
-    other_mean: float,
-    other_spread: float,
+    count: float, mean: float, spread: float, other_count: float, other_mean: float, other_spread: float,
     epsilon: float,
-) -> float:
+) -> float:  # fmt: skip
     """The level at which both divergences together are least, by golden section: they are not parabolas."""
     low, high = max(other_mean - epsilon, 1e-9), min(mean, 1.0 - epsilon - 1e-9)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
@@ -83,14 +78,9 @@ def least_level(
 
 
 def separation(
-    count: float,
-    mean: float,
-    spread: float,
-    other_count: float,
-    other_mean: float,
-    other_spread: float,
+    count: float, mean: float, spread: float, other_count: float, other_mean: float, other_spread: float,
     epsilon: float,
-) -> tuple[float, float]:
+) -> tuple[float, float]:  # fmt: skip
     """Roughly the nats by which the first arm is seen not to be worse than the other by ε, and the first arm's part in them."""
     first, second = count * spread, other_count * other_spread
     if mean <= other_mean - epsilon:
@@ -279,15 +269,9 @@ def best_bets(a: int, seen: Seen, epsilon: float, own: FloatArray, others: Float
 
 
 def plan(
-    leader: int,
-    seen: Seen,
-    moved: FloatArray,
-    rejected: BoolArray,
-    epsilon: float,
-    coins: FloatArray,
-    spared: int,
+    leader: int, seen: Seen, moved: FloatArray, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int,
     costs: FloatArray,
-) -> IntArray:
+) -> IntArray:  # fmt: skip
     """How often to pull each arm in a batch of ``len(coins)`` pulls. `moved`, the counts to be, is used up.
 
     Where `costs` has the cost of a pull of each arm, evidence per cost counts: the parts are divided by the costs.
@@ -371,15 +355,9 @@ def pair_separations(
 
 
 def plan_pairs(
-    inside: IntArray,
-    outside: IntArray,
-    moved: FloatArray,
-    means: FloatArray,
-    spreads: FloatArray,
-    rejected: BoolArray,
-    epsilon: float,
-    coins: FloatArray,
-) -> IntArray:
+    inside: IntArray, outside: IntArray, moved: FloatArray, means: FloatArray, spreads: FloatArray, rejected: BoolArray,
+    epsilon: float, coins: FloatArray,
+) -> IntArray:  # fmt: skip
     """How often to pull each arm in a batch of ``len(coins)`` pulls. `moved`, the counts to be, is used up.
 
     Pull by pull: the pair with the smallest key is taken, and one of its arms is pulled, as a coin says that is weighted by

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange
@@ -70,6 +71,12 @@ class Listed:
     """… the arms that cannot be right, whatever these are …"""
     complete: "Result | None" = None
     """… and the exact answer on the items without a gap, if there are any."""
+
+    def grid(self, arms: int) -> FloatArray:
+        """A row for each of so many arms and a column for each item; NaN where nothing was evaluated."""
+        values = np.full((arms, len(self.items)), np.nan)
+        values[self.arms, self.places] = self.values
+        return values
 
     @property
     def cells(self) -> Iterator[tuple[int, int, float]]:

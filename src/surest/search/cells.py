@@ -95,12 +95,9 @@ def further(found: Result) -> Result:
     listed, problem = found.listed, found.problem
     if listed is None or listed.beside is not None or not found.certified or found.resampled:
         return found
-    shape = len(problem.labels), len(listed.items)
-    if (found.pulls_per_arm < shape[1]).any() or len(listed.values) < shape[0] * shape[1]:
+    arms, items = len(problem.labels), tuple(listed.items)
+    if (found.pulls_per_arm < len(items)).any() or len(listed.values) < arms * len(items):
         return found
-    values = np.full(shape, np.nan)
-    values[listed.arms, listed.places] = listed.values
-    other = population(
-        problem, Table(problem.labels, tuple(listed.items), values), problem.scale.to_unit(values), found.means
-    )
+    table = Table(problem.labels, items, listed.grid(arms))
+    other = population(problem, table, problem.scale.to_unit(table.values), found.means)
     return found if other is None else replace(found, listed=replace(listed, beside=agreeing(found, other)))

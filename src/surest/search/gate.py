@@ -474,9 +474,7 @@ def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
     drawn = sorted(order) == list(range(len(keys))) and {baseline, candidate} <= set(first)
     listed = study.session().result(items=keys).listed
     assert listed is not None
-    values = np.full((len(study.labels), len(keys)), nan)
-    values[listed.arms, listed.places] = listed.values
-    pair = pair_in(Table(study.labels, tuple(keys), values), baseline, candidate)
+    pair = pair_in(Table(study.labels, tuple(keys), listed.grid(len(study.labels))), baseline, candidate)
     sides = {row_of(study.labels, label): side for side, label in enumerate((baseline, candidate))}
     events = tuple(
         (what, sides[arm], keys[item]) for what, _, arm, item in events_of(study) if arm in sides and item is not None

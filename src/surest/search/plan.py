@@ -343,9 +343,7 @@ def _told(study: Any) -> Table | dict[Any, list[float]]:
     """What a study was told: its table of scores, or the rewards of each arm."""
     found = study.result()
     if found.listed is not None:
-        values = np.full((len(found.labels), len(found.listed.items)), np.nan)
-        values[found.listed.arms, found.listed.places] = found.listed.values
-        return Table(found.labels, tuple(found.listed.items), values)
+        return Table(found.labels, tuple(found.listed.items), found.listed.grid(len(found.labels)))
     with study.store.reading() as log:
         told = [(t.arm, t.reward) for t in log.read_tickets(study.id) if t.reward is not None]
     return {label: [r for arm, r in told if arm == place] for place, label in enumerate(found.labels)}

@@ -58,13 +58,9 @@ def batch_size(least: int, workers: int, pulls: int, growth: float = GROWTH) -> 
 
 
 def plan_ahead(
-    planned: list[IntArray],
-    counts: FloatArray,
-    least: int,
-    workers: int,
-    next_batch: Callable[[int, IntArray], IntArray],
-    missing: float = np.inf,
-) -> None:
+    planned: list[IntArray], counts: FloatArray, least: int, workers: int,
+    next_batch: Callable[[int, IntArray], IntArray], missing: float = np.inf,
+) -> None:  # fmt: skip
     """Add batches to the plan until the window is full; at least one, where none is left.
 
     `next_batch` makes a batch of a given size, after the pulls that are planned already. `missing` are the

@@ -20,19 +20,10 @@ FIRST = 2
 
 
 def wager(
-    arms: IntArray,
-    delta: float,
-    *,
-    epsilon: float = 0.0,
-    rng: np.random.Generator,
-    batch: int = 1,
-    workers: int = 1,
-    reserve: float = 0.0,
-    arrivals: Sequence[int] = (),
-    script: Script = (),
-    costs: Sequence[float] = (),
+    arms: IntArray, delta: float, *, epsilon: float = 0.0, rng: np.random.Generator, batch: int = 1, workers: int = 1,
+    reserve: float = 0.0, arrivals: Sequence[int] = (), script: Script = (), costs: Sequence[float] = (),
     rows: Sequence[int] | None = None,
-) -> Procedure[Answer]:
+) -> Procedure[Answer]:  # fmt: skip
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
     `batch` is the least number of pulls to ask for at a time. For many `workers`, requests are planned ahead of the rewards:
