@@ -7,10 +7,10 @@ import pytest
 
 from agreement import paper_transcription as slow
 from asking import driven
-from surest.algorithms.paper import elimination, estimates, identification
-from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.core.procedure import Running, statistic_of
 from surest.core.protocol import Pull, Statistic
+from surest.lab.paper import elimination, estimates, identification
+from surest.lab.paper.constants import PRINTED, Constants
 from surest.search.simulate import simulate
 
 NAMES = {"c": "var_test_c", "eight": "mean_est_square", "two_thirds": "mean_est_linear", "nine": "group_delta"}

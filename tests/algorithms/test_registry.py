@@ -16,8 +16,6 @@ from calling import Run, ran, refused
 from surest import Session, identify
 from surest.algorithms import DOORS, MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.entry import YOURS, Goal, Standing, as_answer
-from surest.algorithms.paper.constants import Constants
-from surest.algorithms.paper.elimination import naive_best_arm
 from surest.algorithms.wager.wager import wager
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Answer, Pull, Statistic
@@ -26,6 +24,8 @@ from surest.lab.bench.record import benchmark
 from surest.lab.bench.run import cases
 from surest.lab.bench.suites import Instance
 from surest.lab.bench.tables import rows_of
+from surest.lab.paper.constants import Constants
+from surest.lab.paper.elimination import naive_best_arm
 from surest.lab.rivals.controls import peeking_z_test, uniform_bonferroni
 from surest.search.loading import entry_of, load_algorithm
 from surest.search.simulate import simulate
@@ -52,7 +52,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_looking_up_a_name_imports_that_algorithm_only() -> None:
     loaded = loaded_by("import surest.algorithms as a; list(a.REGISTRY); a.lookup('naive-best-arm'); a.lookup('wager')")
-    assert "surest.algorithms.paper.identification" in loaded
+    assert "surest.lab.paper.identification" in loaded
     assert not loaded & {"scipy", "surest.lab.rivals.optimism", "surest.algorithms.wager.ledger"}
 
 

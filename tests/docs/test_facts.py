@@ -120,9 +120,7 @@ def test_every_test_that_the_page_on_the_paper_names_exists() -> None:
 
 
 def test_every_file_that_the_page_on_the_paper_names_exists() -> None:
-    places = [
-        ROOT / name for name in ("src/surest", "src/surest/algorithms/paper", "tests/agreement", "tests/statistical")
-    ]
+    places = [ROOT / name for name in ("src/surest", "src/surest/lab/paper", "tests/agreement", "tests/statistical")]
     for name in re.findall(r"`([\w/]+\.py)`", PAPER):
         assert any((place / name).exists() for place in [ROOT, *places]), name
     for name in re.findall(r"\]\((img/[\w.-]+)\)", PAPER):

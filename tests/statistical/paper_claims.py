@@ -12,11 +12,11 @@ from unittest.mock import patch
 import numpy as np
 from scipy.stats import binom
 
-from surest.algorithms.paper import elimination, estimates, identification
-from surest.algorithms.paper.constants import PRINTED
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Procedure
+from surest.lab.paper import elimination, estimates, identification
+from surest.lab.paper.constants import PRINTED
 from surest.lab.theory import hardness
 from surest.search.simulate import simulate
 

@@ -12,11 +12,11 @@ from agreement.test_paper import LEAN, check_agreement, check_scripted_stars
 from mistakes import mistakes_in, put, rebuilt
 from statistical import paper_claims as claims
 from statistical.list_tables import MANY, PINNED
-from surest.algorithms.paper import elimination, estimates, identification
-from surest.algorithms.paper.constants import Constants
 from surest.arms.finite import finite_arms
 from surest.arms.instances import example1, lower_bound_instance, parse_source
 from surest.core.protocol import Pull, Statistic
+from surest.lab.paper import elimination, estimates, identification
+from surest.lab.paper.constants import Constants
 from surest.lab.theory import hardness
 from surest.search.identify import identify
 from surest.search.simulate import simulate
@@ -270,6 +270,6 @@ def test_a_mistake_is_caught(module, caught_by, right, wrong, monkeypatch: pytes
     """By a check of the claims or of a boundary, or where it no longer agrees with the transcription."""
     how, _, name = caught_by.rpartition(" ")
     check = agrees(name, as_printed=how == "as printed") if how else {**vars(claims), **globals()}[name]
-    put(monkeypatch, rebuilt([f"surest.algorithms.paper.{module}"], (right, wrong)))
+    put(monkeypatch, rebuilt([f"surest.lab.paper.{module}"], (right, wrong)))
     with pytest.raises((AssertionError, ValueError)):  # a wrong result, or a request that makes no sense
         check()

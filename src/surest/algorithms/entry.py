@@ -58,7 +58,7 @@ def _unknown(algorithm: str, name: str, known: Mapping[str, Option], has: str) -
 FITS: dict[str, Callable[[Any], bool]] = {
     "number": number("", lambda x: True, optional=False).fits,
     "whole number": number("", lambda x: 1 <= x <= MOST, whole=True, optional=False).fits,
-    "Constants": lambda value: isinstance(value, import_module("surest.algorithms.paper.constants").Constants),
+    "Constants": lambda value: isinstance(value, import_module("surest.lab.paper.constants").Constants),
     "value": lambda value: True,
 }
 
@@ -83,11 +83,6 @@ def as_answer(value: Any, name: str, n: int, none: bool = False) -> Answer:
 def certified(procedure: Procedure[int], reason: str = "certified") -> Procedure[Answer]:
     """The arm that a procedure returns, as an answer for which its guarantee holds."""
     return Answer((yield from procedure), reason=reason)
-
-
-def spent(procedure: Procedure[int]) -> Procedure[Answer]:
-    """The arm that a procedure returns after a fixed budget, which certifies nothing."""
-    return Answer((yield from procedure), certified=False, reason="fixed budget")
 
 
 Script = Sequence[tuple[IntArray, IntArray, str]]

@@ -1,1 +1,1 @@
-"""For researchers: rivals, benchmarks, bounds. Nothing else imports it."""
+"""For researchers: the paper's algorithms, rivals, benchmarks, bounds. Nothing else imports it."""

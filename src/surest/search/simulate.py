@@ -29,12 +29,10 @@ def simulate(
 ) -> Running[R]:  # fmt: skip
     """Drive a procedure to its end, or to the first request that the budget does not allow.
 
-    >>> import numpy as np
-    >>> from surest.algorithms.paper.estimates import mean_est
+    >>> from surest.algorithms import start
     >>> from surest.arms.finite import bernoulli
-    >>> done = simulate(mean_est(np.array([0, 1]), 0.05, 0.1), bernoulli([0.9, 0.2]).simulate(seed=1))
-    >>> done.value.round(1)
-    array([0.9, 0.2])
+    >>> simulate(start("wager", 2, 0.1), bernoulli([0.9, 0.2]).simulate(seed=1)).value.arms
+    (0,)
     """
     running = Running(procedure, len(bandit.labels), budget=budget, record=record, name=name)
     answer_from(bandit, running, on_request)

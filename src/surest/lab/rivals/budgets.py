@@ -2,12 +2,17 @@
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, spent, started
-from surest.core.protocol import IntArray, Procedure, Pull, Statistic
+from surest.algorithms.entry import Entry, started
+from surest.core.protocol import Answer, IntArray, Procedure, Pull, Statistic
 from surest.errors import UsageError
 from surest.kernels.lab.constants import UCB_E
 from surest.lab.rivals.shared import AUDIBERT, H1, KARNIN, check_budget, largest, leading, phase_ends, told_h1
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
+
+
+def spent(procedure: Procedure[int]) -> Procedure[Answer]:
+    """The arm that a procedure returns after a fixed budget, which certifies nothing."""
+    return Answer((yield from procedure), certified=False, reason="fixed budget")
 
 
 # Sequential Halving (Karnin, Koren, Somekh 2013): spend a fixed budget in log2 n rounds, keeping half after each.

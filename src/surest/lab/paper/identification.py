@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 
 from surest.algorithms.entry import Entry, Goal, Option, certified, started, summary_of
-from surest.algorithms.paper.constants import PRINTED, Constants
-from surest.algorithms.paper.elimination import best_arm_est, naive_best_arm, naive_best_arm_est
-from surest.algorithms.paper.estimates import mean_est
 from surest.core.procedure import Running
 from surest.core.protocol import IntArray, Procedure, Pull, Request, Statistic
+from surest.lab.paper.constants import PRINTED, Constants
+from surest.lab.paper.elimination import best_arm_est, naive_best_arm, naive_best_arm_est
+from surest.lab.paper.estimates import mean_est
 
 
 def vd_best_arm_id(

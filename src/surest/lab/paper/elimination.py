@@ -4,9 +4,9 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.paper.constants import PRINTED, Constants
-from surest.algorithms.paper.estimates import mean_est, var_est
 from surest.core.protocol import FloatArray, IntArray, Procedure
+from surest.lab.paper.constants import PRINTED, Constants
+from surest.lab.paper.estimates import mean_est, var_est
 
 
 def naive_best_arm(arms: IntArray, delta: float, *, constants: Constants = PRINTED) -> Procedure[int]:

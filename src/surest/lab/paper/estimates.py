@@ -4,8 +4,8 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.core.protocol import BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, whole
+from surest.lab.paper.constants import PRINTED, Constants
 
 
 def var_test(arms: IntArray, tau: float, delta: float, c: float) -> Procedure[BoolArray]:
