@@ -101,6 +101,16 @@ def shortened(label: str, most: int) -> str:
     return f"{label[: most - most // 2 - 1]}…{label[-(most // 2) :]}"
 
 
+def some(names: Iterable[object], most: int = 5) -> str:
+    """The first few of many names.
+
+    >>> some("abcd", 3)
+    'a, b, c, …'
+    """
+    texts = [*map(str, names)]
+    return ", ".join([*texts[:most], *["…"] * (len(texts) > most)])
+
+
 def shell_line(words: Iterable[str]) -> str:
     """A command line to paste into bash or zsh; invisible characters are escaped.
 

@@ -21,8 +21,8 @@ from surest.server.app import make_app
 from surest.server.endpoints import HEADERS, Asked
 from surest.server.events import watched
 from surest.server.limits import Limits
+from surest.server.studies import Moment
 from surest.server.tokens import Tokens
-from surest.study.outcome import Moment
 from visiting import asked, serving
 
 Guarded = tuple[Service, dict[str, str]]

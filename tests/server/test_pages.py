@@ -64,7 +64,8 @@ def test_a_kept_page_is_used_for_its_own_moment_only(storage: str, visitor: Visi
 def test_a_study_that_is_idle_tells_no_speed(storage: str, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     told(made(storage, "idle"), 6)
     assert "rewards per second" in visitor.get(path("idle")).words
-    monkeypatch.setattr("surest.study.outcome.IDLE_SECONDS", -1.0)
+    for module in ("study.outcome", "server.studies"):
+        monkeypatch.setattr(f"surest.{module}.IDLE_SECONDS", -1.0)
     assert "rewards per second" not in visitor.get(path("idle")).words
 
 

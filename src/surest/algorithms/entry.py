@@ -152,7 +152,7 @@ class Entry:
     options: Mapping[str, Option] | None = field(default_factory=dict)
     """Its own options by name. None stands for an algorithm that checks them itself."""
     stepwise: "Callable[..., Stepwise] | None" = None
-    """For an algorithm that decides pull by pull: its rule, from the same arguments; see `drivers.blocks`."""
+    """For an algorithm that decides pull by pull: its rule, from the same arguments; see `lab.stepwise`."""
     works_on: Evaluations = "fresh pulls"
     """Whether it asks for fresh pulls of arms (`Pull`), for cells of a list of items (`Cells`), or for either."""
     answers: tuple[Kind, ...] = ("best",)  # the questions that it answers

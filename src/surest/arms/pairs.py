@@ -11,6 +11,7 @@ from surest.arms.files import Columns, is_frame, is_log, read_items
 from surest.arms.tables import read_scores, table_of
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
+from surest.text import some
 
 SIDES = ("baseline", "candidate")
 Scores = Mapping[Hashable, float]  # an arm's value on each item; NaN where there is none yet
@@ -152,8 +153,7 @@ def pair_in(
 def row_of(labels: Sequence[Hashable], label: Hashable) -> int:
     """The place of an arm among those of a table or study."""
     if label not in labels:
-        some = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
-        raise UsageError(f"there is no arm {label!r}; there are {some}")
+        raise UsageError(f"there is no arm {label!r}; there are {some(map(repr, labels), 8)}")
     return list(labels).index(label)
 
 

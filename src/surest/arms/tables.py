@@ -272,13 +272,11 @@ def _of_mapping(data: Mapping[Any, Any]) -> Table:
         if isinstance(row, Mapping | str) or not hasattr(row, "__len__"):
             raise SourceError(f"arm {arm!r}: give a mapping of items to values, or a list of values, for every arm")
         rows.append(_numbers(row, f"arm {arm!r}"))
-    lengths = {arm: len(row) for arm, row in zip(data, rows, strict=True)}
-    odd = next((arm for arm, length in lengths.items() if length != len(rows[0])), None)
-    if odd is not None:
-        raise SourceError(
-            f"arm {odd!r} has {lengths[odd]} values where the first arm has {len(rows[0])}; "
-            "put None in gaps, or give mappings of items to values"
-        )
+        if len(row) != len(rows[0]):
+            raise SourceError(
+                f"arm {arm!r} has {len(row)} values where the first arm has {len(rows[0])}; "
+                "put None in gaps, or give mappings of items to values"
+            )
     return _of_rows(tuple(data), tuple(range(len(rows[0]) if rows else 0)), rows)
 
 

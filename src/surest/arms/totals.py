@@ -14,6 +14,7 @@ from surest.arms.files import Columns, Rows
 from surest.core.protocol import Atoms, IntArray, Pull, atoms_of
 from surest.core.scale import Scale
 from surest.errors import SourceError
+from surest.text import some
 
 NEEDED = ("arm", "successes", "trials")
 PAIRS = (("successes", "trials"), ("clicks", "impressions"), ("conversions", "visitors"))
@@ -38,8 +39,8 @@ class Totals:
         undone."""
         if set(self.labels) != set(before.labels):
             raise SourceError(
-                f"{source}: the arms were {_some(before.labels)}, and are {_some(self.labels)} now; start a new search, with a "
-                "row for each arm from the beginning, 0 trials where there are none yet"
+                f"{source}: the arms were {some(before.labels, 8)}, and are {some(self.labels, 8)} now; start a new search, "
+                "with a row for each arm from the beginning, 0 trials where there are none yet"
             )
         order = [self.labels.index(label) for label in before.labels]
         now = Totals(before.labels, self.successes[order], self.trials[order])
@@ -129,7 +130,3 @@ def totals_of(pairs: Mapping[Any, Sequence[int]]) -> Totals:
             "successes than trials"
         )
     return Totals(tuple(pairs), successes, trials)
-
-
-def _some(labels: Sequence[Any]) -> str:
-    return ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")

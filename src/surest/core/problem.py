@@ -21,7 +21,7 @@ from surest.core.protocol import FloatArray, checked_delta
 from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
 from surest.errors import RewardError, UsageError
-from surest.text import is_one_line
+from surest.text import is_one_line, some
 
 DEFAULT_ALGORITHM = "wager"
 ALGORITHMS = {
@@ -138,8 +138,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.control is not None:
             texts = [str(label) for label in self.labels]
             if str(self.control) not in texts:
-                some = ", ".join(f"{text!r:.60}" for text in texts[:5]) + (", …" if len(texts) > 5 else "")
-                raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms: {some}")
+                arms = some(f"{text!r:.60}" for text in texts)
+                raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms: {arms}")
             place = texts.index(str(self.control))
             return Question("control", control=place, margin=self.margin / self.scale.width)
         known = None if self.cost is None or not self.labels else self.prices

@@ -1,4 +1,4 @@
-"""The wealth of bets on an arm's mean: A(x), B(x) and the bounds that they make. `evidence.betting` has the formulas."""
+"""The wealth of bets on an arm's mean: A(x), B(x) and the bounds that they make. `evidence.pulls.betting` has the formulas."""
 
 import numpy as np
 

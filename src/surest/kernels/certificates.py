@@ -1,4 +1,4 @@
-"""Certificates of a nominee against other arms: C(a, j), an infimum of a convex function. `evidence.certificates` has the
+"""Certificates of a nominee against other arms: C(a, j), an infimum of a convex function. `evidence.pulls.certificates` has the
 formulas.
 """
 

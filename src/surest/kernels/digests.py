@@ -1,4 +1,4 @@
-"""Rewards of arms in constant memory: at most so many values each, with weights. `evidence.digest` says why that is safe."""
+"""Rewards of arms in constant memory: at most so many values each, with weights. Safe: see `evidence.pulls.digest`."""
 
 from surest.core.protocol import FloatArray, IntArray
 from surest.kernels import libm

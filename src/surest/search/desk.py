@@ -14,6 +14,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import Scale
 from surest.errors import EvaluationError, RewardError, TicketError, UsageError
+from surest.search.loading import told
 from surest.search.tickets import RETRIES, Ticket
 from surest.search.watching import Hook as Hook
 
@@ -123,7 +124,7 @@ class Desk:
         raise EvaluationError(
             f"arm {ticket.label!r}: an evaluation{self.book.on_item(ticket.item)} (ticket {ticket.id}) failed "
             f"{'once' if times == 1 else f'{times} times'}; fix the arm, allow more retries, or say which reward a failure "
-            f"counts as (on_failure). The last time: {described(error)}{kept if self.lasting else ''}"
+            f"counts as (on_failure). The last time: {told(error)}{kept if self.lasting else ''}"
         ) from error
 
     def look(self) -> None:
@@ -156,9 +157,3 @@ class Desk:
         self.ask(0)
         if self._on_wait is not None:
             self._on_wait()
-
-
-def described(error: BaseException) -> str:
-    """An exception in words."""
-    name, text = type(error).__name__, str(error).strip()
-    return f"{name}: {text}" if text else name

@@ -14,8 +14,8 @@ from typing import Any
 from surest.algorithms import Algorithm
 from surest.errors import EvaluationError, UsageError
 from surest.search.call import Work
-from surest.search.desk import LOOK, Desk, described
-from surest.search.loading import entry_of
+from surest.search.desk import LOOK, Desk
+from surest.search.loading import entry_of, told
 from surest.search.loop import Outcome, loop
 from surest.search.session import Ticket
 from surest.search.watching import first_interrupt
@@ -137,7 +137,7 @@ class Jobs:
             client.run(pickle.loads, pickle.dumps(function))
         except Exception as error:
             raise UsageError(
-                f"a Dask worker cannot load arm {ticket.label!r}: {described(error)}. Make its module known to the workers, for "
+                f"a Dask worker cannot load arm {ticket.label!r}: {told(error)}. Make its module known to the workers, for "
                 "instance with client.upload_file('module.py')"
             ) from error
 
@@ -160,7 +160,7 @@ class Jobs:
             if self.renew is None:
                 labels = ", ".join(sorted({repr(each.label) for each, _ in [(ticket, used), *self.flying.values()]}))
                 broken = EvaluationError(
-                    f"the executor broke ({described(error)}) while these arms were evaluated: {labels}. A worker died: out of "
+                    f"the executor broke ({told(error)}) while these arms were evaluated: {labels}. A worker died: out of "
                     "memory, killed, or crashed. To go on with a new executor, give a function that makes one: "
                     "executor=lambda: ProcessPoolExecutor(4), or executor=loky.get_reusable_executor"
                 )

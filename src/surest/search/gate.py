@@ -33,7 +33,7 @@ from surest.search.call import Work, is_async, work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.run import Run
 from surest.search.watching import Hook
-from surest.text import counted
+from surest.text import be, counted
 
 if TYPE_CHECKING:
     from surest.study.ledger import Entry
@@ -307,13 +307,8 @@ class Asked:
         for side, name in enumerate(pair.names):
             off, gaps = pair.off_list(side), int(np.isnan(values[side]).sum())
             if off:
-                one = len(off) == 1
-                which = (
-                    f"is not on the list: {off[0]!r} does"
-                    if one
-                    else f"are not on the list, such as {off[0]!r}: they do"
-                )
-                yield f"{counted(len(off), 'item')} of {name} {which} not count"
+                they = f": {off[0]!r} does" if len(off) == 1 else f", such as {off[0]!r}: they do"
+                yield f"{counted(len(off), 'item')} of {name} {be(len(off))} not on the list{they} not count"
             if gaps and undecided:
                 yield f"{name} has no value for {counted(gaps, 'item')} of the list"
         if known > used and undecided:

@@ -53,9 +53,10 @@ def module_of_file(path: str, what: str, more: str = "") -> ModuleType:
 
 def told(error: BaseException, file: Path | None = None) -> str:
     """What was raised, and in which line of a file, for a message."""
+    said = f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
     frames = [f for f in extract_tb(error.__traceback__) if file is not None and f.filename == str(file)]
     where = f" (line {frames[-1].lineno} of {file.name})" if frames and file is not None else ""
-    return f"{type(error).__name__}: {error}{where}"
+    return f"{said}{where}"
 
 
 def entry_of(algorithm: Algorithm) -> Entry:

@@ -17,6 +17,7 @@ from surest.result.data import LEFT_OVER, Result
 from surest.search.loading import entry_of
 from surest.search.session import Session
 from surest.search.simulate import PORTION
+from surest.text import some
 
 RECORDED_BATCH = 10
 """The minimum batch on recorded rewards. Fixed: a longer record must continue the same run, however it is looked at."""
@@ -91,7 +92,7 @@ def without_rows(found: Result) -> Result:
 
 def went_on(found: Result, first: Result) -> Result:
     """A result of finished records that goes beyond the `first`, which ended where an arm had no more: it says so."""
-    shown = ", ".join(f"{label!r:.60}" for label in list(first.wanted)[:3]) + (", …" if len(first.wanted) > 3 else "")
+    shown = some((f"{label!r:.60}" for label in first.wanted), 3)
     said = f"{shown} had no rows left, and the search went on with others: with more rows it is another search"
     return replace(found, reason=found.reason if found.certified else first.reason, warnings=(*found.warnings, said))
 

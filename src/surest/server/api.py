@@ -15,7 +15,7 @@ from surest.server.logs import BUCKETS, resident_bytes
 from surest.server.openapi import document
 from surest.server.pages.files import again, export
 from surest.server.pages.render import TEMPLATES
-from surest.study.outcome import Moment
+from surest.server.studies import Moment
 from surest.study.settings import storable
 from surest.study.study import Study
 from surest.study.telling import Ask, Failure, Handed, Tell
@@ -340,7 +340,8 @@ async def events(request: Asked) -> Any:
     """Changes as server-sent events."""
 
     async def told(moment: Moment) -> str:
-        return f"event: change\ndata: {msgspec.json.encode(moment.json()).decode()}\n\n"
+        said = {name: value for name, value in moment._asdict().items() if name != "study"}
+        return f"event: change\ndata: {msgspec.json.encode(said).decode()}\n\n"
 
     return await streamed(request, told, ": still here\n\n")
 

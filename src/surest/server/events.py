@@ -13,10 +13,9 @@ from surest.errors import SurestError, UnknownStudyError
 from surest.server.auth import token_of
 from surest.server.endpoints import Asked
 from surest.server.errors import Refused
-from surest.study.outcome import Moment, moment_of
 
 if TYPE_CHECKING:
-    from surest.server.studies import Served
+    from surest.server.studies import Moment, Served
 
 LOOK_SECONDS = 1.0  # how often the log is looked at for what other processes did
 LEAST_SECONDS = 0.25  # between two looks, however much happens here
@@ -41,7 +40,7 @@ class Watch:
         self._last: Moment | None = None
         self._changed = asyncio.Event()  # another one after each change
 
-    async def changes(self) -> AsyncGenerator[Moment | None, None]:
+    async def changes(self) -> "AsyncGenerator[Moment | None, None]":
         """The present moment, then each that differs from the one before it; None as a sign of life. Ends with the study.
 
         Who is slow sees the last one, and not those between.
@@ -65,7 +64,7 @@ class Watch:
             began = time.monotonic()
             self.stirred.clear()
             try:
-                moment = await self.study.call(moment_of)
+                moment = await self.study.moment()
             except SurestError:  # it is gone, or the database is: browsers connect again by themselves
                 break
             if moment != self._last:
@@ -74,13 +73,13 @@ class Watch:
             await within(self.stirred, LOOK_SECONDS - LEAST_SECONDS)
         self._publish(None)
 
-    def _publish(self, moment: Moment | None) -> None:
+    def _publish(self, moment: "Moment | None") -> None:
         self._last = moment
         self._changed.set()
         self._changed = asyncio.Event()
 
 
-async def streamed(request: Asked, told: Callable[[Moment], Awaitable[str]], beat: str) -> Response:
+async def streamed(request: Asked, told: "Callable[[Moment], Awaitable[str]]", beat: str) -> Response:
     """What changes in the study that an address names, as server-sent events: what is told of each change, and a beat."""
     await request.study.opened()  # refused where there is none
     if _is_full(request):
@@ -95,7 +94,7 @@ def _is_full(request: Asked) -> bool:
     return watching.total() >= limits.listeners or watching[request.sender] >= limits.listeners_each
 
 
-async def watched(request: Asked, told: Callable[[Moment], Awaitable[str]], beat: str) -> AsyncGenerator[str, None]:
+async def watched(request: Asked, told: "Callable[[Moment], Awaitable[str]]", beat: str) -> AsyncGenerator[str, None]:
     """The events for whoever sent a request: as long as there is room, and their token is not revoked."""
     study, service = request.study, request.service
     yield "retry: 2000\n\n"
@@ -108,7 +107,7 @@ async def watched(request: Asked, told: Callable[[Moment], Awaitable[str]], beat
                 if service.tokens and service.tokens.identify(token_of(request)) is None:
                     return
                 yield beat if moment is None else await told(moment)
-        await study.call(moment_of)  # is the study gone, or only the database?
+        await study.moment()  # is the study gone, or only the database?
     except UnknownStudyError:
         yield "event: gone\ndata:\n\n"
     except SurestError:

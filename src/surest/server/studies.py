@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from surest.core.protocol import Point
 from surest.errors import UnknownStudyError, UsageError
@@ -17,12 +17,35 @@ from surest.server.errors import Refused
 from surest.server.events import Watch, within
 from surest.server.limits import Limits
 from surest.study.log import Facts, Store
-from surest.study.outcome import moment_of
+from surest.study.outcome import IDLE_SECONDS, times_told
 from surest.study.settings import store_of
 from surest.study.study import Study, delete_study, open_study
 from surest.study.telling import Ask, Call, Handed, Outcome, carry_out
 
 T = TypeVar("T")
+
+
+class Moment(NamedTuple):
+    """What a look at the log sees: enough to know that something changed."""
+
+    study: int  # its number: one that was deleted and made anew is another
+    told: int
+    out: int
+    waiting: int  # Of those that are out: to be handed out again. A lease may run out while nobody does anything.
+    arms: int
+    events: int
+    paused: bool
+    idle: bool  # no reward came lately: how many come a second is not known any more
+
+
+def moment_of(study: Study) -> Moment:
+    """How many rewards, tickets and arms there are: counted by the database, without a replay."""
+    with study.store.reading() as log:
+        facts = study.facts(log)
+        happened = sum(one.times for one in log.count_events(study.id))
+        last = max(times_told(log, study.id, facts, 20), default=0.0)
+    told, idle = facts.tickets - facts.open, last < facts.now - IDLE_SECONDS
+    return Moment(study.id, told, facts.open, facts.expired, facts.arms, happened, facts.paused, idle)
 
 
 class Lane:
@@ -188,6 +211,10 @@ class Served:
                 raise
             self._study = None
             return await self.studies.call(function, await self.opened(), *arguments)
+
+    async def moment(self) -> Moment:
+        """The study as it is now, at a glance."""
+        return await self.call(moment_of)
 
     async def made(self, what: Hashable, make: Callable[[Study], T], at: Hashable = None) -> T:
         """What a function makes of the study as it is now, or `at` what it depends on: once for all who want the same."""

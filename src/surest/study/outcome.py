@@ -102,33 +102,6 @@ def times_told(log: Log, study: int, facts: Facts, most: int) -> list[float]:
     return [ticket.told for ticket in log.read_tickets(study, max(first, 0)) if ticket.told is not None]
 
 
-class Moment(NamedTuple):
-    """What a look at the log sees: enough to know that something changed."""
-
-    study: int  # its number: one that was deleted and made anew is another
-    told: int
-    out: int
-    waiting: int  # Of those that are out: to be handed out again. A lease may run out while nobody does anything.
-    arms: int
-    events: int
-    paused: bool
-    idle: bool  # no reward came lately: how many come a second is not known any more
-
-    def json(self) -> dict[str, Any]:
-        """As plain data."""
-        return {name: value for name, value in self._asdict().items() if name != "study"}
-
-
-def moment_of(study: Study) -> Moment:
-    """How many rewards, tickets and arms there are: counted by the database, without a replay."""
-    with study.store.reading() as log:
-        facts = study.facts(log)
-        happened = sum(one.times for one in log.count_events(study.id))
-        idle = max(times_told(log, study.id, facts, 20), default=0.0) < facts.now - IDLE_SECONDS
-    told = facts.tickets - facts.open
-    return Moment(study.id, told, facts.open, facts.expired, facts.arms, happened, facts.paused, idle)
-
-
 class Addition(NamedTuple):
     """Arms that came together, while a request was under way: after so many rewards, and before so many."""
 

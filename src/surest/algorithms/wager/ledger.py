@@ -1,7 +1,7 @@
 """What Wager knows: `Ledger`. Rewards, who was nominated when, and the certificates reached.
 
-What makes an answer right is evidence and certificates (evidence/pulls/certificate.py), valid whatever is pulled when. What makes
-it frugal is where it pulls (sampling.py) and whom it nominates when; neither can make it wrong.
+What makes an answer right is evidence and certificates (evidence/pulls/certificates.py), valid whatever is pulled when. What
+makes it frugal is where it pulls (sampling.py) and whom it nominates when; neither can make it wrong.
 """
 
 import math
@@ -192,16 +192,9 @@ class Ledger:
         k = self.additions
         price = math.log(k * (k + 1) / self.reserve) if self.reserve > 0 else np.inf  # without a reserve: never refuted
         self._price(more, price)
-        for name, value in (
-            ("squares", 0.0),
-            ("certified", -np.inf),
-            ("minimisers", 0.5),
-            ("shares", 0.0),
-            ("guesses_nominee", 0.0),
-            ("guesses", 0.0),
-            ("assumed", 0.0),
-            ("optimistic", 1.0),
-        ):
+        fresh = dict.fromkeys(("squares", "shares", "guesses_nominee", "guesses", "assumed"), 0.0)
+        fresh |= {"certified": -np.inf, "minimisers": 0.5, "optimistic": 1.0}
+        for name, value in fresh.items():
             setattr(self, name, np.append(getattr(self, name), np.full(more, value)))
         self.before.grow(more)
         self.since.grow(more)

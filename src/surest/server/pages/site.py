@@ -25,8 +25,8 @@ from surest.server.events import streamed
 from surest.server.pages import forms, view
 from surest.server.pages.files import FILES, decided
 from surest.server.pages.render import TEMPLATES, joining, page
+from surest.server.studies import Moment
 from surest.study.log import StoredTicket
-from surest.study.outcome import Moment
 from surest.study.study import Study
 from surest.study.telling import Ask, Failure, Tell
 
