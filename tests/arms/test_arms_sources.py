@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import surest
 from calling import in_process
-from surest.arms.files import ROWS
+from surest.arms.files import ROWS, Rows
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import KINDS, parse_source
 from surest.arms.kinds import read_source
-from surest.arms.recorded import Records, read_csv, read_instances
+from surest.arms.recorded import Records, laws_in, read_csv
 from surest.core.scale import Scale
 from surest.errors import SourceError, SurestError
 
@@ -82,8 +82,8 @@ tables = st.builds(
 def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes, cut: int) -> None:
     path = write(tmp_path, content[: len(content) - cut] if cut < 10 else content)
     instances = {}
-    with suppress(SurestError):
-        instances = read_instances(path)
+    with suppress(SurestError), Rows(path) as file:
+        instances = laws_in(file)
         assert instances
     for arms in instances.values():
         assert len(arms) >= 1

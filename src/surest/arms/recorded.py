@@ -80,14 +80,8 @@ def read_csv(path: str | Path, instance: str | None = None, columns: Columns | N
         return chosen(laws_in(file, columns=columns), instance, path)
 
 
-def read_instances(path: str | Path) -> dict[str, FiniteArms]:
-    """The laws of all instances of a file, by name (an empty name where the file has no such column)."""
-    with Rows(path) as file:
-        return laws_in(file)
-
-
 def laws_in(file: Rows, scale: Scale = UNIT, columns: Columns | None = None) -> dict[str, FiniteArms]:
-    """The laws of all instances of a file that is open, on [0, 1]."""
+    """The laws of all instances of a file that is open, on [0, 1], by name; an empty one where it has no such column."""
     keys, parts, size, most = dict[Key, int](), list[Part](), 0, MERGED_FROM
     for part in _parts(file, keys, columns, scale):
         parts.append(part)

@@ -230,7 +230,7 @@ class _UnderWay:
         """Cells to evaluate, one batch after another; each must be told before the next."""
         of, book = self._of, self._book
         if self._champion is None:
-            if book.crown(None, self._key, self._candidate):
+            if book.crown(None, self._candidate):
                 self.found = Challenge("promoted", 0, 0, nan, 0, 0.0, "the first champion: there was none to beat")
                 return
             self._champion = book.champion()
@@ -257,7 +257,7 @@ class _UnderWay:
             if of._progress is not None:
                 of._progress(self._so_far("undecided", contest, begun))
         verdict = contest.verdict or "undecided"
-        if verdict == "promoted" and not book.crown(self._champion[0], self._key, self._candidate):
+        if verdict == "promoted" and not book.crown(self._champion[0], self._candidate):
             verdict, note = "undecided", "it is better than a champion that another one has replaced meanwhile"
         book.end(begun.number, verdict, contest.path.tolist())
         fought = Fought(

@@ -96,7 +96,7 @@ class Kept:
         """Write down what came of a challenge."""
         self.ledger.end(number, {"promoted": "pass", "rejected": "fail"}.get(verdict, verdict), counted)
 
-    def crown(self, before: str | None, key: str, candidate: Any) -> bool:
+    def crown(self, before: str | None, candidate: Any) -> bool:
         """Make a candidate the champion, if that is still who it was."""
         with self.ledger.writing() as found:
             (text,) = found.execute(CHAMPION, self._name).fetchone()

@@ -209,7 +209,7 @@ class SetLedger:
         Contenders are its arms, and those against which some arm of it is not certified: each of the m best is among them at
         all times with probability at least 1 − δ (each, not all together).
         """
-        book, chosen, weakest, smallest = self.book, self.chosen, -math.inf, 1.0
+        book, chosen, weakest, smallest, forecast = self.book, self.chosen, -math.inf, 1.0, None
         contenders = tuple(range(len(book.counts)))
         if self.nominated is not None:
             certified, starts = self.certified.copy(), self.minimisers.copy()  # to look must change nothing
@@ -220,6 +220,8 @@ class SetLedger:
             unsure = np.flatnonzero((certified < self.goal).any(axis=0))
             contenders = tuple(sorted({*chosen, *unsure.tolist()}))
             smallest = self._smallest_epsilon(certified, starts)
+            apart = pair_separations(self.nominated, book.counts, book.means, book.spreads, self.epsilon).min()
+            forecast = book.forecast(float(apart), weakest)
         return Status(
             leader=chosen[0],
             chosen=chosen,
@@ -229,18 +231,10 @@ class SetLedger:
             in_play=len(contenders),
             evidence=weakest,
             threshold=self.goal,
-            forecast=self._forecast(weakest),
+            forecast=forecast,
             intervals=confidence_sequence(book.before, book.delta, book.since),
             lead=lead_of(book.before, chosen[-1], runner_up(book.empirical, chosen), book.delta, book.since),
         )
-
-    def _forecast(self, weakest: float) -> float | None:
-        """Evidence grows in proportion to pulls, less what it has cost so far."""
-        if self.nominated is None or not math.isfinite(weakest):
-            return None
-        book = self.book
-        apart = float(pair_separations(self.nominated, book.counts, book.means, book.spreads, self.epsilon).min())
-        return float(max(self.goal - weakest, 0.0) / apart * book.counts.sum()) if apart > 0 else None
 
     def _smallest_epsilon(self, certified: FloatArray, starts: FloatArray) -> float:
         """The smallest ε, from the requested one on, for which the set is certified at δ."""

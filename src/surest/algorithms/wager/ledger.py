@@ -415,7 +415,7 @@ class Ledger:
             in_play=1 + int((certified[others] < self.goal).sum()),
             evidence=weakest,
             threshold=self.goal,
-            forecast=self._forecast(arm, weakest),
+            forecast=self.forecast(float(self._separations(arm).min()) if self.rounds else 0.0, weakest),
             nominees=tuple(self.nominees),
             intervals=confidence_sequence(self.before, self.delta, self.since),
             contenders=self.contenders(),
@@ -447,9 +447,8 @@ class Ledger:
         arm = self._spoken_for
         return tuple(np.flatnonzero((self.certified < self.goal) | (np.arange(len(self.certified)) == arm)).tolist())
 
-    def _forecast(self, arm: int, weakest: float) -> float | None:
-        """Evidence grows in proportion to pulls, less what it has cost so far."""
-        apart = float(self._separations(arm).min()) if self.rounds else 0.0
+    def forecast(self, apart: float, weakest: float) -> float | None:
+        """The pulls still needed: evidence grows as the least separation does, in proportion to pulls, less what it has cost."""
         if not apart > 0 or not math.isfinite(weakest):
             return None
         return float(max(self.goal - weakest, 0.0) / apart * self.counts.sum())

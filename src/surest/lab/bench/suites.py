@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from surest.arms.files import Rows
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import KINDS, parse_source
-from surest.arms.recorded import read_instances
+from surest.arms.recorded import laws_in
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
 from surest.lab.characteristic import LARGEST, ROUNDING, Characteristic, characteristic, size
@@ -190,7 +191,8 @@ def _single(source: str) -> Instance:
 
 def _file(path: Path) -> list[Instance]:
     stem = path.name.removesuffix(".gz").removesuffix(".csv")
-    return [Instance(f"{stem}/{name}" if name else stem, arms) for name, arms in read_instances(path).items()]
+    with Rows(path) as file:
+        return [Instance(f"{stem}/{name}" if name else stem, arms) for name, arms in laws_in(file).items()]
 
 
 def _real(data: str | Path | None, skipped: Callable[[str], None]) -> list[Instance]:
