@@ -98,7 +98,8 @@ class Gate:
 
     @property
     def flips(self) -> Flips | None:
-        """The items that went from right to wrong and from wrong to right; None if scores have more than two values.
+        """The items that went from right to wrong and from wrong to right, of those that count; None if scores have more than
+        two values.
 
         >>> import surest
         >>> surest.gate({"a": 1, "b": 0, "c": 1}, {"a": 0, "b": 1, "c": 1}).flips
@@ -106,9 +107,9 @@ class Gate:
         """
         right = self.bounds[0] if self.minimise else self.bounds[1]
         rows = [row for row in self.scores if row[1] == row[1] and row[2] == row[2]]
-        if not rows or not {value for row in rows for value in row[1:]} <= {*self.bounds}:
+        if not self.items_counted or not {value for row in rows for value in row[1:]} <= {*self.bounds}:
             return None
-        apart = [row for row in rows if row[1] != row[2]]
+        apart = [row for row in self.scores[: self.items_counted] if row[1] != row[2]]
         lost = tuple(item for item, before, _ in apart if before == right)
         return Flips(lost, tuple(item for item, before, _ in apart if before != right))
 
