@@ -17,7 +17,11 @@ import surest
 from asking import answered
 from pages import same_as_kept
 from surest.evidence.lists.gate import judge
+from surest.report.page import gate_to_html
+from surest.report.report import read_report
+from surest.result.gate import beside, claim, facts
 from surest.search.gate import _beside
+from surest.text import plain_data
 
 N = 300
 RNG = np.random.default_rng(4)
@@ -85,6 +89,11 @@ def described(gate: object) -> str:
         assert data["population"]["verdict"] == gate.population.verdict
         assert data["population"]["text"] in unescape(gate.to_markdown()).replace("\\", "")
         assert data["population"]["text"] in unescape(gate._repr_html_())
+    again = read_report(json.dumps(plain_data(data)))
+    assert isinstance(again, surest.Gate)
+    assert (plain_data(again.to_dict()), again.to_markdown()) == (plain_data(data), gate.to_markdown())
+    page = unescape(gate_to_html(again))
+    assert all(said in page for row in facts(gate) for said in (claim(gate), *row, *beside(gate)))
     counted = f"{gate.items_counted} of {gate.items} items counted, seed {gate.seed}, share {gate.share}"
     needed = f"needed {gate.needed}, then {gate.needed_verdict or None}, wanted {len(gate.wanted)}"
     return f"{counted}\n{needed}\n{gate}\n{gate.to_markdown()}\nnotes: {gate.notes}"
