@@ -114,7 +114,7 @@ def _claim(result: Result, problem: Problem, evidence: Evidence, events: dict[st
     if isinstance(evidence, Cheapest):
         left, tied = np.flatnonzero(~evidence.out), list[int]()
     else:
-        on_items, total = problem.target == "items", result.cells // len(problem.labels)
+        on_items, total = problem.target == "items", len(result._on_items().items)
         left, tied = evidence.left, list(evidence.tied) if on_items and evidence.scores.t == total else []
         up_to = problem.epsilon
         if on_items and _is_rounded(evidence, arms, total, up_to / problem.scale.width):

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange
@@ -237,8 +238,9 @@ class Result:
 
     @property
     def cells(self) -> int:
-        """On a list of items: the number of cells, arms times items."""
-        return len(self.labels) * len(self._on_items().items)
+        """On a list of items: the number of cells, arms times items, without an arm whose scores were known beforehand."""
+        known = (self.pulls_per_arm == 0) & ~np.isnan(self.means)
+        return int((~known).sum()) * len(self._on_items().items)
 
     @property
     def items_used(self) -> int:

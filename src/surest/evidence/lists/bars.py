@@ -237,6 +237,10 @@ class EachArm:
         verdicts = np.zeros(self.n, np.int64)
         verdicts[self.judged] = self._verdicts[self.made]
         (achieved, evidence, threshold), means, differences = self._progress(), self.scores.means, None
+        intervals = self.scores.intervals(self.delta / self.n)
+        if self._row is not None:
+            for column in (means, *intervals):
+                column[self.known] = self._row.mean()
         if self.control is not None:
             differences = self.scores.intervals(self.delta / (self.n - 1), less=self.control)
         return Status(
@@ -248,6 +252,6 @@ class EachArm:
             evidence=evidence,
             threshold=threshold,
             means=means,
-            intervals=self.scores.intervals(self.delta / self.n),
+            intervals=intervals,
             differences=differences,
         )
