@@ -16,6 +16,7 @@ import surest_verify
 from decision.decisions import (
     DUELS,
     KINDS,
+    against_known,
     best_of_four,
     challenges,
     cheapest_search,
@@ -42,6 +43,13 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"delta": 0.2},
     {"predict": False, "history": None},
 )
+WITH_KNOWN: tuple[dict[str, Any], ...] = (
+    {},
+    {"margin": 0.0},
+    {"budget": 60},
+    {"total": 12, "delta": 1e-9},
+    {"total": 40, "delta": 0.2},
+)
 Kind = tuple[Any, ...]
 DRAWN: dict[str, tuple[Callable[[], Iterable[Any]], Callable[[Any, list[Any]], Kind], set[Kind]]] = {
     "fresh rewards": (
@@ -65,6 +73,11 @@ DRAWN: dict[str, tuple[Callable[[], Iterable[Any]], Callable[[Any, list[Any]], K
         lambda: (known_gate(seed, **more) for seed in range(6) for more in ASKED),
         lambda gate, lines: (gate.equivalent, lines[0]["baseline"] != [], gate.share < 1),
         {(False, True, True), (True, True, True), (False, False, False)},
+    ),
+    "known controls": (
+        lambda: (against_known(seed, **more) for seed in range(8) for more in WITH_KNOWN),
+        lambda result, lines: (result.certified, result.exact, lines[0]["features"][0] != []),
+        {*product((True,), (True, False), (True, False)), (False, False, True), (False, False, False)},
     ),
     "challenges": (
         lambda: (one for seed in range(40) for one in challenges(seed)),
@@ -92,7 +105,8 @@ def test_decisions_of_every_kind_are_valid(name: str, monkeypatch: pytest.Monkey
         kinds.add(kind_of(found, lines))
         claim = lines[-1]["claim"]
         if isinstance(found, surest.Result):
-            assert (claim["certified"], claim["arms"]) == (found.certified, sorted(found.indices))
+            named = claim["arms"] if "arms" in claim else [arm for arm, k in enumerate(claim["verdicts"]) if k == 1]
+            assert (claim["certified"], named) == (found.certified, sorted(found.indices))
         if name == "fresh rewards" and not (found.certified or found.epsilon):
             assert claim["contenders"] == list(found.contender_indices or ())
         if name == "spreads":

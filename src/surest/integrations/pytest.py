@@ -60,12 +60,8 @@ def surest_gate(request: pytest.FixtureRequest) -> Callable[..., surest.Gate]:
 
     def check(baseline: Any, candidate: Any, margin: float = 0.0, delta: float = 0.05, **settings: Any) -> surest.Gate:
         commit = next(filter(None, map(os.environ.get, COMMITS)), None)
-        given = (
-            settings.get("shuffled")
-            or settings.get("target") == "population"
-            or hasattr(settings.get("table"), "store")
-        )
-        if commit is not None and not given:  # else the order is given
+        own = settings.get("shuffled") or settings.get("target") == "population"  # an order that no seed draws
+        if commit is not None and not own and not hasattr(settings.get("table"), "store"):
             settings.setdefault("seed", f"{commit} {request.node.nodeid}")
         settings.setdefault("ledger", request.config.getoption("--surest-ledger"))
         found = in_an_order_of_its_own(baseline, candidate, margin, delta, **settings)

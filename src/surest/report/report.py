@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from surest.core.problem import DEFAULTS
-from surest.decision.write import check_algorithm, decision_of
+from surest.decision.write import decision_of, is_checkable
 from surest.errors import UsageError
 from surest.report.page import Report, gate_to_html, to_html, to_markdown
 from surest.result.data import Result
@@ -99,8 +99,9 @@ def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str,
 
     They lack the hash if the study is long and has no list of items.
     """
+    if not is_checkable(result.problem):
+        return {}
     try:
-        check_algorithm(result.problem.algorithm)
         is_long = result.transcript is None and result.listed is None
         known_by = [] if is_long else ["--hash", decision_of(result).known_by]
     except UsageError:

@@ -183,6 +183,11 @@ class EachArm:
         """The arms that are open."""
         return self.judged[self.made < 0]
 
+    def evidence_on(self, arm: int) -> float:
+        """The evidence for the claim that was made of an arm; infinite if it is certain."""
+        place = int(np.flatnonzero(self.judged == arm)[0])
+        return float(self.claims.evidence()[self.made[place], place])
+
     @property
     def _counted(self) -> IntArray:
         """The arms that count on the next unit: those that are open, and the control for as long as any is."""
