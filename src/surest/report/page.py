@@ -169,6 +169,8 @@ def _setting(value: Any) -> str:
     """A setting as text; one per arm as a list."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_setting(of)}" for name, of in value.items())
+    if isinstance(value, list) and len(value) > POINTS:  # of each item
+        return f"{counted(len(value), 'value')}, such as {_setting(value[0])}"
     return value if isinstance(value, str) else json.dumps(value)
 
 
