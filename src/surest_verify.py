@@ -636,7 +636,8 @@ def predicted(
     total = len(known)
     inputs = [[1.0, 0.0 if b is None else 2 * b - 1, *own] for b, own in zip(known, more, strict=True)]
     most, least = [1.0 if b is None else b for b in known], [0.0 if b is None else b for b in known]
-    size, every, found = len(inputs[0]), max(8, total // 1000), list[Any]()
+    size, every, found, kinds = len(inputs[0]), max(8, total // 1000), list[Any](), dict[Any, int]()
+    alike = [kinds.setdefault((*row, *ends), len(kinds)) for row, *ends in zip(inputs, most, least, strict=True)]
     sums = [[4.0 * (i == k) for k in range(size)] + [0.0] for i in range(size)]
     for start in range(0, len(apart), every):
         for s in range(max(start - every, 0), start):
@@ -653,12 +654,16 @@ def predicted(
             for k in range(i + 1, size):
                 rest -= left[i][k] * parts[k]
             parts[i] = rest / left[i][i]
-        Work.spend(5 * (total - start) * (size + 5))
-        later, up, down, block = 0, 0.0, 0.0, list[Any]()
+        Work.spend(4 * (total - start))
+        later, up, down, block, told = 0, 0.0, 0.0, list[Any](), dict[int, Any]()
         for s in range(total - 1, start - 1, -1):
-            guess = sum(map(operator.mul, inputs[s], parts))
-            guess = min(max(guess, -most[s]), 1 - least[s])
-            later, up, down = later + units(guess), max(up, guess + most[s]), max(down, 1 - least[s] - guess)
+            if alike[s] not in told:
+                Work.spend(5 * size + 21)
+                guess = sum(map(operator.mul, inputs[s], parts))
+                guess = min(max(guess, -most[s]), 1 - least[s])
+                told[alike[s]] = guess, units(guess), guess + most[s], 1 - least[s] - guess
+            guess, exact, above, below = told[alike[s]]
+            later, up, down = later + exact, max(up, above), max(down, below)
             if s < start + every:
                 block.append((guess, later, up, down))
         found += reversed(block)
