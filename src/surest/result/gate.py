@@ -166,6 +166,8 @@ class Gate:
 
 def gate_in(raw: Mapping[str, Any]) -> Gate:
     """The gate that JSON holds, without its scores; ValueError, or one of msgspec's, if it holds none."""
+    if raw.get("question") == "speed":
+        raise ValueError("a gate for speed has its page from --markdown FILE")
     given = {**raw, "names": (raw.get("baseline"), raw.get("candidate")), "wanted": raw.get("next"), "population": None}
     if raw.get("items_counted") == 0:  # JSON has no NaN
         given |= {"difference": math.nan, "means": (math.nan, math.nan)}
