@@ -203,8 +203,22 @@ def duels_sentence(header: Line, claim: Line) -> str:
     return f"{said}; wrong with probability at most {header['delta']!r}"
 
 
+def control_sentence(header: Line, claim: Line) -> str:
+    """Which arms are better than a control, and which are not, in words."""
+    labels, control, on = header["labels"], header["control"], where(header)
+    than = f"{'smaller' if header['minimise'] else 'larger'} than that of {quoted(labels, [control])}"
+    more = f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
+    better, worse, left = (
+        [j for j, told in enumerate(claim["verdicts"]) if told == k and j != control] for k in (1, -1, 0)
+    )
+    said = [f"the mean of {quoted(labels, [j])} is {than}{on}" for j in better]
+    said += [f"the mean of {quoted(labels, [j])} is not {than}{more}{on}, up to 1e-9 of the range" for j in worse]
+    said += [f"nothing is certified of {quoted(labels, left)}"] if left else []
+    return f"{'; '.join(said)}; {surely(header, claim)}"
+
+
 SENTENCES = {"race-cheapest": cheapest_sentence, "wager-cheapest": cheapest_sentence, "duels": duels_sentence}
-SENTENCES |= {"gate": two_sentence, "champion": two_sentence}
+SENTENCES |= {"gate": two_sentence, "champion": two_sentence, "race-control": control_sentence}
 
 
 def sentence(header: Line, claim: Line) -> str:
@@ -622,7 +636,8 @@ def predicted(
     total = len(known)
     inputs = [[1.0, 0.0 if b is None else 2 * b - 1, *own] for b, own in zip(known, more, strict=True)]
     most, least = [1.0 if b is None else b for b in known], [0.0 if b is None else b for b in known]
-    size, every, found = len(inputs[0]), max(8, total // 1000), list[Any]()
+    size, every, found, kinds = len(inputs[0]), max(8, total // 1000), list[Any](), dict[Any, int]()
+    alike = [kinds.setdefault((*row, *ends), len(kinds)) for row, *ends in zip(inputs, most, least, strict=True)]
     sums = [[4.0 * (i == k) for k in range(size)] + [0.0] for i in range(size)]
     for start in range(0, len(apart), every):
         for s in range(max(start - every, 0), start):
@@ -639,12 +654,16 @@ def predicted(
             for k in range(i + 1, size):
                 rest -= left[i][k] * parts[k]
             parts[i] = rest / left[i][i]
-        Work.spend(5 * (total - start) * (size + 5))
-        later, up, down, block = 0, 0.0, 0.0, list[Any]()
+        Work.spend(4 * (total - start))
+        later, up, down, block, told = 0, 0.0, 0.0, list[Any](), dict[int, Any]()
         for s in range(total - 1, start - 1, -1):
-            guess = sum(map(operator.mul, inputs[s], parts))
-            guess = min(max(guess, -most[s]), 1 - least[s])
-            later, up, down = later + units(guess), max(up, guess + most[s]), max(down, 1 - least[s] - guess)
+            if alike[s] not in told:
+                Work.spend(5 * size + 21)
+                guess = sum(map(operator.mul, inputs[s], parts))
+                guess = min(max(guess, -most[s]), 1 - least[s])
+                told[alike[s]] = guess, units(guess), guess + most[s], 1 - least[s] - guess
+            guess, exact, above, below = told[alike[s]]
+            later, up, down = later + exact, max(up, above), max(down, below)
             if s < start + every:
                 block.append((guess, later, up, down))
         found += reversed(block)
@@ -1106,6 +1125,63 @@ class Gate(Two):
         return None
 
 
+class Against(Two):
+    """An arm against a control whose scores are known, on [0, 1]: it may be better, or not by more than ε."""
+
+    def ordered(self) -> list[int]:
+        """The order of the items, which all arms share."""
+        return list(self.header["order"])
+
+    def shown(self, verdict: int) -> float | None:
+        """The evidence for a verdict at the last item, in nats, 0 where it is certain; None if it does not suffice."""
+        low, high = self.certain()
+        if low > 1e-9 if verdict > 0 else high <= self.within + 1e-9:
+            return 0.0
+        bet = self.refuted(verdict > 0, 0.0 if verdict > 0 else -self.within, self.level)
+        return bet[1] if bet and bet[0] == self.t else None
+
+
+class Control(Items):
+    """Which arms are better than a control whose scores are known, and which are not by more than ε (docs/questions/lists.md)."""
+
+    def __init__(self, header: Line) -> None:
+        super().__init__(header)
+        self.control, self.known, self.lines = header["control"], header["known"], list[int]()
+        require(self.finite and self.control < self.n > 1, "it is not about arms and a control on a list of items")
+        require(len(self.known) == self.total, "the control does not have one score for each item")
+        self.play.remove(self.control)
+        Work.spend(50 * self.n * self.total)
+        own = {**header, "labels": ["", "arm"], "bounds": [0.0, 1.0], "minimise": False, "epsilon": self.within}
+        own |= {"order": self.order, "delta": header["delta"] / (self.n - 1)}
+        given = dict(enumerate(self.known)), header["features"], 0.3
+        self.arms = {j: Against(own, *given) for j in self.play}
+
+    def take(self, at: int, kind: str, line: Line) -> None:
+        """The scores of the arms in play on the next item; that those which leave off have a verdict is checked in the end."""
+        named, item = {*line["arms"]}, line["item"]
+        self.play = [j for j in self.play if j in named]
+        super().take(at, kind, line)
+        self.lines.append(at)
+        for j in self.play:
+            self.arms[j].count(at, {"item": item, "arms": [0, 1], "values": [self.known[item], self.columns[j][-1]]})
+
+    def conclude(self, line: Line) -> list[str]:
+        """Check what the file concludes; what was checked, in words."""
+        verdicts, certified, decided = line["claim"]["verdicts"], line["claim"]["certified"], list[list[float]]()
+        require(len(verdicts) == self.n and verdicts[self.control] == 0, "there is not one verdict for each arm judged")
+        for j, arm in self.arms.items():
+            nats = arm.shown(verdicts[j]) if verdicts[j] and arm.t else None
+            fits = arm.t == self.t if verdicts[j] == 0 else nats is not None
+            require(fits, f"the evidence does not suffice for the verdict on arm {j}, or to leave it")
+            decided += [] if nats is None else [[j, self.lines[arm.t - 1], nats]]
+        require(certified == (len(decided) == len(self.arms)), "the claim is certified if each arm has a verdict")
+        exact = certified and not any(nats for *_, nats in decided)
+        self.agreed(line, exact, sorted(decided, key=lambda one: (one[1], one[0])))
+        return self.checked(
+            f"{len(decided)} of {len(self.arms)} arms have a verdict, with predictions by the control's scores"
+        )
+
+
 class Challenge(Two):
     """Whether a challenger (arm 1) is better than a champion (arm 0), or not by more than ε (docs/champion.md)."""
 
@@ -1270,9 +1346,10 @@ SCORES = {"item": COUNT, "arms": [COUNT], "values": [REAL]}
 CONCLUDED = {"words": str, "counted": [COUNT], "decided": [[REAL]]}
 ONE_ARM: Line = {name: kind for name, kind in CLAIM.items() if name != "within"}
 VERDICT: Line = {"verdict": str, "delta": PART, "events": dict}
-RACE, CHEAPEST, TWO = (
+VERDICTS: Line = {"verdicts": [(int, -1, 1)], "certified": bool, "delta": PART, "events": dict}
+RACE, CHEAPEST, TWO, EACH = (
     {"scores": SCORES, "conclusion": CONCLUDED | {"claim": claim | {"exact": bool}}}
-    for claim in (CLAIM, ONE_ARM, VERDICT)
+    for claim in (CLAIM, ONE_ARM, VERDICT, VERDICTS)
 )
 GATE, ROUNDS = TWO | {"known": SCORES}, CHEAPEST | {"scores": {"arms": [COUNT], "values": [REAL]}}
 CHECKERS: dict[tuple[str, int], tuple[Any, Line, Line]] = {
@@ -1284,6 +1361,7 @@ CHECKERS: dict[tuple[str, int], tuple[Any, Line, Line]] = {
     ("race", 1): (Race, LISTED, RACE),
     ("race", 2): (Race, LISTED | {"spread": (float, 1e-15, 1e15)}, RACE),
     ("race-top", 1): (Race, LISTED | TOP, RACE),
+    ("race-control", 1): (Control, LISTED | {"control": COUNT, "known": [PART], "features": [[REAL]]}, EACH),
     ("race-cheapest", 1): (Cheapest, LISTED | PRICED, CHEAPEST),
     ("gate", 1): (Gate, LISTED, GATE),
     ("gate", 2): (Gate, LISTED, GATE),

@@ -39,6 +39,10 @@ class ContractError(UsageError):
     """An algorithm's request or answer, or a bandit's reply, that is not allowed."""
 
 
+class KnownOrderError(UsageError):
+    """A gate in an order of items that another one had; another seed draws another."""
+
+
 class MissingPackageError(UsageError, ImportError):
     """An optional package that is not installed."""
 

@@ -187,6 +187,23 @@ def known_gate(seed: int, **more: Any) -> surest.Gate:
     return surest.gate(rows[0], rows[1].get, **given)
 
 
+def against_known(seed: int, total: int = 200, **more: Any) -> surest.Result:
+    """A search against a control whose row is known, with older rows or without, and in units of its own."""
+    rng = np.random.default_rng([11, seed])
+    ease, shifts = np.clip(rng.random(total) * 1.6 - 0.3, 0, 1), np.array([[0.0], [0.25], [-0.2], [0.02]])
+    rows = np.clip(ease + shifts, 0, 1) if seed % 5 == 2 else (rng.random((4, total)) < ease + shifts).astype(float)
+    older, asked = (
+        (rng.random((2, total)) < ease).astype(float),
+        {"control": "old", "seed": seed, "margin": 0.1, **more},
+    )
+    if seed % 3 == 1:
+        rows, older = 3 * (1 - rows), 3 * (1 - older)
+        asked |= {"bounds": (0.0, 3.0), "minimise": True, "margin": 3 * asked["margin"]}
+    arms: dict[str, Any] = {name: row.__getitem__ for name, row in zip("abc", rows[1:], strict=True)}
+    own = {"older": older.tolist()} if seed % 2 else {}
+    return surest.evaluate({"a": arms.pop("a"), "old": rows[0].tolist(), **arms}, range(total), **own, **asked)
+
+
 def challenged(rate: float) -> surest.Challenge:
     """A challenge that is decided by bets, of a champion whose scores are known in part."""
     table = coins(0.5, 0.3, rate, items=400)

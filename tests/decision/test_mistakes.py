@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import surest
-from decision.decisions import challenges, cheapest_of_four, known_gate, lines_of, made, refusal
+from decision.decisions import against_known, challenges, cheapest_of_four, known_gate, lines_of, made, refusal
 from evidence.test_over_all_orders import make, mistakes_seen_by
 from mistakes import Change
 
@@ -29,6 +29,7 @@ DECIDED: dict[str, Callable[[], Iterable[Any]]] = {
     "spread": partial(decided, 12, spread=0.5, epsilon=0.1),
     "gate": lambda: (known_gate(seed, predict=False, history=None) for seed in range(4)),
     "predictions": lambda: map(known_gate, range(3)),
+    "known control": lambda: map(against_known, range(4)),
     "challenge": lambda: (one for seed in range(12) for one in challenges(seed)),
     "cheapest": lambda: [cheapest_of_four()],
     "fresh rewards": lambda: (made("best", seed) for seed in range(4)),

@@ -20,6 +20,7 @@ import surest_verify
 from decision.decisions import (
     DUELS,
     Line,
+    against_known,
     best_of_four,
     chained,
     challenged,
@@ -82,6 +83,8 @@ SAMPLES: dict[str, Callable[[], Any]] = {
         {f"q{i}": 1.0 for i in range(90)}, {f"q{i}": 1.0 for i in range(50)}, 0.3, items=100, shuffled=True
     ),
     "gate with predictions": partial(known_gate, 3),
+    "known control": partial(against_known, 1),
+    "known control that is open": partial(against_known, 2, budget=30),
     "challenge": partial(challenged, 0.8),
     "challenge that fails": partial(challenged, 0.3),
     "cheapest": cheapest_of_four,

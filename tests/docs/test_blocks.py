@@ -161,9 +161,20 @@ def test_the_fixture_for_pytest(tmp_path: Path) -> None:
         "def test_worse(surest_gate):\n    surest_gate('baseline.csv', 'older.csv', margin=0.03)\n"
         "def test_same(surest_gate):\n    assert surest_gate('baseline.csv', lambda item: 1.0, margin=0.03).passed\n"
         "def test_open(surest_gate):\n    surest_gate('baseline.csv', {}, margin=0.03)\n"
+        "def test_study(surest_gate):\n    import surest\n    kept = {'storage': 'sqlite:///s.db', 'name': 's'}\n"
+        "    surest.evaluate(['old', 'new'], range(60), 1e-9, score=lambda arm, item: float(arm == 'new'), **kept)\n"
+        "    surest_gate('old', 'new', table=surest.open_study(*kept.values()))\n"
     )
-    done = in_bash("python -m pytest -q -p no:cacheprovider --surest-ledger team.db test_it.py", tmp_path)
-    assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
-    assert "FAIL: older.csv is worse" in done.stdout
+    printed = []
+    for workers, gates in (("0", "4 gates, 2 passed."), ("2", "5 gates, 3 passed.")):  # the build is repeated
+        options = f"-q -p no:cacheprovider -n {workers} --surest-ledger team.db"
+        done = in_bash(f"python -m pytest {options} test_it.py", tmp_path)
+        assert "1 failed, 2 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+        printed.append(sorted(re.findall(r"^test_it\.py::\w+: [A-Z]+", done.stdout, re.M)))
+        assert gates in in_bash("surest gate --ledger team.db --show", tmp_path).stdout
+    said = "open: UNDECIDED", "same: PASS", "study: PASS", "worse: FAIL"
+    assert printed[0] == printed[1]
+    assert printed[0] == [f"test_it.py::test_{one}" for one in said]
     shown = in_bash("surest gate --ledger team.db --show", tmp_path).stdout
-    assert re.search(r"(?s)1 .* FAIL .*2 .* PASS .*3 .* UNDECIDED .*3 gates, 1 passed\.", shown)
+    name = "seed 4f2a9c test_it.py::test_same"
+    assert re.findall(r"PASS .*(seed .*)", shown) == [name, f"{name}, run 2"], "the files are the same gates as before"

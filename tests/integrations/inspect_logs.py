@@ -3,13 +3,16 @@
 It prints, as JSON, what came of an evaluation that stops early, and what the example prints.
 """
 
+import asyncio
 import contextlib
 import doctest
 import io
 import json
+import random
 import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from inspect_ai import Task, eval
@@ -18,7 +21,9 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes, match
 from inspect_ai.solver import generate
 
+import surest_verify
 from surest.integrations import inspect_ai
+from surest.result.gate import Gate
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "best_of_eval_logs.py"
 SAMPLES = [Sample(input=f"{i} + {i} = ?", target=str(2 * i), id=f"q{i}") for i in range(20)]
@@ -55,6 +60,7 @@ def main(folder: Path) -> None:
     found, sys.argv = stopped_early(folder / "early"), ["best_of_eval_logs.py"]
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         runpy.run_path(str(EXAMPLE), run_name="__main__")
+    found["history"] = with_history(folder)
     print(json.dumps({**found, "example": printed.getvalue()}))
 
 
@@ -77,6 +83,41 @@ def stopped_early(folder: Path) -> dict[str, Any]:
             noted = log.results.early_stopping.metadata["verdict"]
             found[kind] |= {"verdict": stopping.result.verdict, "done": done, "skipped": skipped, "noted": noted}
     return found
+
+
+def with_history(folder: Path) -> list[dict[str, Any]]:
+    """Of the same evaluation without older models, with four, and with those of a model that answers otherwise: what is found."""
+    draw = random.Random(3)
+    ease = [draw.random() * 2.6 - 0.8 for _ in range(400)]
+    baseline, one, other, *rows = ({i: float(draw.random() < p) for i, p in enumerate(ease)} for _ in range(7))
+    logged = [str(path) for path in sorted(folder.iterdir()) if path.is_file()]
+    by_logs = inspect_ai.BaselineStopping({f"q{i}": 1.0 for i in range(20)}, scorer="match", history=[*logged, rows[0]])
+    found = []
+    for stopping, scores in (
+        (inspect_ai.BaselineStopping(baseline, 0.04), one),
+        (inspect_ai.BaselineStopping(baseline, 0.04, history=rows), one),
+        (inspect_ai.BaselineStopping(baseline, 0.04, history=rows), other),
+        (by_logs, {f"q{i}": 1.0 for i in range(20)}),
+    ):
+        result = asyncio.run(evaluated(stopping, scores))
+        result.write_decision(folder.parent / "stopped.jsonl")
+        checked = surest_verify.verify(str(folder.parent / "stopped.jsonl"))  # predicts anew, by earlier scores alone
+        found.append(
+            {"verdict": result.verdict, "counted": result.items_counted, "features": result.features, "said": checked}
+        )
+    return found
+
+
+async def evaluated(stopping: inspect_ai.BaselineStopping, scores: dict[Any, float]) -> Gate:
+    """What is found by the time that it ends, if a model has these scores."""
+    samples = [SimpleNamespace(id=sample) for sample in scores]
+    await stopping.start_task(SimpleNamespace(dataset=SimpleNamespace(shuffled=True)), samples, 1)
+    for sample, score in scores.items():
+        if await stopping.schedule_sample(sample, 1) is None:
+            await stopping.complete_sample(sample, 1, {"match": SimpleNamespace(score=SimpleNamespace(value=score))})
+    await stopping.complete_task()
+    assert stopping.result is not None
+    return stopping.result
 
 
 if __name__ == "__main__":

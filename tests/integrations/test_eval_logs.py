@@ -166,6 +166,18 @@ def test_an_evaluation_ends_when_a_model_is_certified_to_be_worse(inspect_folder
     assert int(re.findall(r"^(\d+) of 180 answers would have told", second)[0]) < 130
 
 
+def test_older_models_make_a_verdict_come_sooner_and_know_nothing_of_this_one(inspect_folder: Path) -> None:
+    plain, older, otherwise, logged = json.loads((inspect_folder / "early.json").read_text())["history"]
+    assert [plain["verdict"], older["verdict"]] == ["pass", "pass"]
+    assert older["counted"] < 0.8 * plain["counted"]
+    assert {len(row) for row in plain["features"]} == {0}
+    assert {len(row) for row in older["features"]} == {4}
+    assert older["features"] == otherwise["features"], "they do not depend on what the model answers"
+    patterns = {*map(tuple, logged["features"])}
+    assert (len(patterns), logged["counted"]) == (5, 20), "as the logs of three models tell the questions apart"
+    assert "with predictions by scores known beforehand and earlier items" in " ".join(older["said"])
+
+
 def test_logs_that_differ_in_a_parameter_are_named_by_it_and_gated(run: Run) -> None:
     same = {"model_args": {"device": "cpu"}, "task_args": {"shots": 2}}
     old = inspect_log("a.eval", 9, model_generate_config={"temperature": 0.2, "seed": 1}, **same)

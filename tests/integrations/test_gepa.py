@@ -66,6 +66,33 @@ def test_gepa_accepts_what_is_better_and_its_own_rule_much_that_is_not() -> None
     assert wrong(own) > 0.3 * (len(own.candidates) - 1) > 0
 
 
+def test_evaluations_end_where_those_of_gepa_do_and_none_is_made_twice() -> None:
+    cells = list[tuple[str, int]]()
+
+    class Recorded(Adapter):
+        def evaluate(self, batch: list[int], candidate: dict[str, str], capture_traces: bool = False) -> Any:
+            cells.extend((candidate["rate"], item) for item in batch)
+            return super().evaluate(batch, candidate, capture_traces)
+
+    rule = ChampionAcceptance(Recorded(), VALSET, max_metric_calls=400, seed=1)
+    result, log = optimised(rule, 400)
+    *_, last = rule.challenges
+    assert (last.verdict, last.evaluations > 0) == ("undecided", True)
+    assert (last.note, result.total_metric_calls) == (f"the budget of {last.evaluations} evaluations is spent", 400)
+    assert log[-1].endswith(f"not accepted: {last}")
+    assert len(result.candidates) == 1
+    rule.champion.budget = None
+    before = len(cells)
+    again = rule.champion.challenge({"rate": cells[-2][0]})
+    assert (again.number, len(cells) - before) == (last.number + 1, again.evaluations)
+    assert len(cells) == len({*cells}) > before, "what was measured until then is known"
+    less = ChampionAcceptance(Adapter(), VALSET, max_metric_calls=400, budget=20, seed=1)
+    optimised(less, 400)
+    assert max(one.evaluations for one in less.challenges) == 20
+
+
 def test_what_champion_refuses_is_refused() -> None:
     with pytest.raises(ValueError, match="worth"):
         ChampionAcceptance(Adapter(), VALSET, worth=2)
+    with pytest.raises(ValueError, match=r"max_metric_calls is 0; give a whole number of evaluations, at least 1"):
+        ChampionAcceptance(Adapter(), VALSET, max_metric_calls=0)

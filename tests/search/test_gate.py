@@ -17,7 +17,11 @@ import surest
 from asking import answered
 from pages import same_as_kept
 from surest.evidence.lists.gate import judge
+from surest.report.page import gate_to_html
+from surest.report.report import read_report
+from surest.result.gate import beside, claim, facts
 from surest.search.gate import _beside
+from surest.text import plain_data
 
 N = 300
 RNG = np.random.default_rng(4)
@@ -72,7 +76,8 @@ def described(gate: object) -> str:
     if gate.flips is not None:
         better, worse = (1, -1) if data["minimise"] else (-1, 1)
         for side, sign in ((gate.flips.lost, worse), (gate.flips.gained, better)):
-            assert {*side} == {item for item, old, new in gate.scores if sign * (old - new) > 0}
+            counted = gate.scores[: gate.items_counted]
+            assert {*side} == {item for item, old, new in counted if sign * (old - new) > 0}
         assert data["flips"] == {"lost": len(gate.flips.lost), "gained": len(gate.flips.gained)}
     if gate.exact and not gate.wanted and gate.items_counted == len(gate.scores):
         means = np.mean([row[1:] for row in gate.scores], axis=0)
@@ -84,6 +89,11 @@ def described(gate: object) -> str:
         assert data["population"]["verdict"] == gate.population.verdict
         assert data["population"]["text"] in unescape(gate.to_markdown()).replace("\\", "")
         assert data["population"]["text"] in unescape(gate._repr_html_())
+    again = read_report(json.dumps(plain_data(data)))
+    assert isinstance(again, surest.Gate)
+    assert (plain_data(again.to_dict()), again.to_markdown()) == (plain_data(data), gate.to_markdown())
+    page = unescape(gate_to_html(again))
+    assert all(said in page for row in facts(gate) for said in (claim(gate), *row, *beside(gate)))
     counted = f"{gate.items_counted} of {gate.items} items counted, seed {gate.seed}, share {gate.share}"
     needed = f"needed {gate.needed}, then {gate.needed_verdict or None}, wanted {len(gate.wanted)}"
     return f"{counted}\n{needed}\n{gate}\n{gate.to_markdown()}\nnotes: {gate.notes}"

@@ -56,7 +56,7 @@ def race(
         raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
     extra: dict[str, Any] = {} if spread == 1 else {"spread": spread}
     if known is not None:
-        extra |= _known_row(items, known, older, units, population, group is None and weights is None)
+        extra |= known_row(items, known, older, units, population, group is None and weights is None)
     evidence = evidence_on(question, len(arms), units.weights, delta, epsilon, population, reserve, **gate, **extra)
     first, spent, additions, end = len(arms), 0, 0, len(units.weights)
 
@@ -120,7 +120,7 @@ def evidence_on(
     return Top(n, question.top, weights, delta, epsilon, population)
 
 
-def _known_row(
+def known_row(
     items: int, known: Sequence[float], older: Sequence[Sequence[float]], units: Units, population: bool, equal: bool
 ) -> dict[str, FloatArray]:
     """The row that is known and what older rows tell of the items, in the order in which these come."""

@@ -12,6 +12,7 @@ from surest.cli.study import algorithm_option, storage_option
 from surest.errors import SourceError, UsageError
 from surest.report.page import Report
 from surest.report.report import read_report, report_of_study, write_report
+from surest.result.gate import Gate
 from surest.result.words import verdict
 from surest.study.study import open_study
 from surest.writing import check_place
@@ -24,7 +25,7 @@ from surest.writing import check_place
 @storage_option
 @click.pass_context
 def report(context: click.Context, subject: str, output: str, algorithm: str | None, storage: str) -> int:
-    """Write a report on a stored study, or on a result that 'surest identify --json' or 'surest evaluate --json' printed.
+    """Write a report on a stored study, or on a result that surest identify, evaluate or gate printed with --json.
 
     RESULT is a file, or - for standard input. Anything else is the name of a study; with --storage, it always is.
     """
@@ -33,11 +34,11 @@ def report(context: click.Context, subject: str, output: str, algorithm: str | N
     is_file = not named and (subject == "-" or Path(subject).is_file())
     found = _from_file(subject) if is_file else _from_study(subject, storage, algorithm, named)
     write_report(found, output)
-    say(f"{verdict(found.result)}\nWritten to {output}.")
+    say(f"{found if isinstance(found, Gate) else verdict(found.result)}\nWritten to {output}.")
     return 0
 
 
-def _from_file(subject: str) -> Report:
+def _from_file(subject: str) -> Report | Gate:
     try:
         document = sys.stdin.buffer.read() if subject == "-" else Path(subject).read_bytes()
     except OSError as error:

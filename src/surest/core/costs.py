@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surest.core.protocol import FloatArray, IntArray
+from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.errors import RewardError, UsageError
 
 MANY = 10**9  # more evaluations than are ever asked for at once
@@ -161,9 +161,9 @@ class Spent:
         with np.errstate(invalid="ignore"):
             return np.where(self.times > 0, self.by_arm / self.times, self.prices)
 
-    def of_all(self, items: int) -> float | None:
-        """What all cells of a list would cost; None if that is not known."""
-        whole = items * float(self.each.sum())
+    def of_all(self, items: int, arms: BoolArray) -> float | None:
+        """What all cells of these arms on a list would cost; None if that is not known."""
+        whole = items * float(self.each[arms].sum())
         return None if math.isnan(whole) else whole
 
     def affordable(self, arms: IntArray, out: int) -> int:

@@ -8,23 +8,23 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from surest.algorithms.race import evidence_on
+from surest.algorithms.race import evidence_on, known_row
 from surest.core.problem import Problem
-from surest.core.protocol import Pull
+from surest.core.protocol import FloatArray, Pull
 from surest.decision.chain import Chain, checked_names, header_of
 from surest.decision.pulls import in_own_units
 from surest.errors import UsageError
 from surest.evidence.cheapest import Cheapest
 from surest.evidence.lists.bars import EachArm
 from surest.evidence.lists.top import Sets, Top
-from surest.evidence.lists.units import in_random_order
+from surest.evidence.lists.units import Units, as_they_are, in_random_order
 from surest.evidence.lists.verdict import Verdict
 from surest.kernels.constants import TOLERANCE_ON_LISTS
 from surest.result.data import Result
 from surest.result.words import KNOWN
 from surest_verify import UNIT, units
 
-Evidence = Verdict | Top | Cheapest
+Evidence = Verdict | Top | Cheapest | EachArm
 Round = tuple[dict[int, float], dict[int, Any], dict[str, Any]]
 """A reward of each arm, its item or number among the rewards of its arm, and further fields of its line."""
 NOT_KNOWN = {"group": "clusters", "weights": "weights", "reserve": "a reserve for arms that come later"}
@@ -57,6 +57,10 @@ def _header(problem: Problem, items: list[str]) -> dict[str, Any]:
     if problem.cheapest is not None:
         own = {"prices": list(asked.prices), "within": problem.cheapest, "slack": problem.slack}
         return header_of(problem, labels) | own | on_items
+    if asked.reference is not None:
+        row, more = _known(problem, as_they_are(len(items))).values()
+        own = {"epsilon": problem.margin, "control": asked.reference, "known": row.tolist(), "features": more.tolist()}
+        return header_of(problem, labels) | on_items | own
     own = {"top": asked.top} if problem.algorithm == "race-top" else {}
     if problem.unit_spread < 1:
         own = {"version": 2, "spread": problem.spread}
@@ -70,12 +74,19 @@ def _evidence(problem: Problem, total: int) -> Evidence:
         on = total if total and not population else None
         return Cheapest(np.array(asked.prices), on, problem.delta, asked.within, asked.slack)
     epsilon, spread = problem.epsilon / problem.scale.width, problem.unit_spread
-    more = {"spread": spread} if spread < 1 else {}
+    more: dict[str, Any] = {"spread": spread} if spread < 1 else {}
+    if asked.reference is not None:
+        more = _known(problem, _order(problem, total))
     found = evidence_on(asked, n, np.ones(total), problem.delta, epsilon, population, **more)
-    assert not isinstance(found, EachArm)
     if isinstance(found, Top) and not isinstance(found.evidence, Sets):
         raise UsageError(f"there are too many sets of {asked.top} of {n} arms for a decision file; ask for fewer arms")
     return found
+
+
+def _known(problem: Problem, units: Units) -> dict[str, FloatArray]:
+    """The row of the control and what older rows tell of the items, in the order in which these come."""
+    rows = problem.options["known"], problem.options.get("older", ())
+    return known_row(len(rows[0]), *rows, units, False, True)
 
 
 def _counted(chain: Chain, evidence: Evidence, result: Result, problem: Problem) -> Chain:
@@ -85,7 +96,7 @@ def _counted(chain: Chain, evidence: Evidence, result: Result, problem: Problem)
     for what, reward, arm, item in result.events:
         happened.setdefault((arm, item if at_item else reward), Counter())[what] += 1
     counted, decided, events = Counter[int](), list[list[float]](), Counter[str]()
-    undecided = list(range(len(problem.labels)))
+    undecided = evidence.judged.tolist() if isinstance(evidence, EachArm) else list(range(len(problem.labels)))
     for row, places, own in _items_in_order(result) if at_item else _pulled(result):
         play = evidence.play.tolist()
         if not play or (isinstance(evidence, Cheapest) and evidence.named is not None):
@@ -101,20 +112,29 @@ def _counted(chain: Chain, evidence: Evidence, result: Result, problem: Problem)
         at = chain.add("scores", **own, arms=play, values=values.tolist())
         evidence.count(problem.scale.to_unit(values))
         if not isinstance(evidence, Cheapest):
-            nats = 0.0 if evidence.weakest == math.inf else math.log(evidence.weakest)
-            decided += [[arm, at, nats] for arm in undecided if arm not in evidence.undecided]
-            undecided = evidence.undecided.tolist()
+            left = evidence.left if isinstance(evidence, EachArm) else evidence.undecided
+            decided += [[arm, at, _nats(evidence, arm)] for arm in undecided if arm not in left]
+            undecided = left.tolist()
     numbers = {"counted": [counted[arm] for arm in range(len(problem.labels))], "decided": decided}
     claim = _claim(result, problem, evidence, dict(events))
     return chain.conclude(**numbers, claim=claim) if "within" not in claim else chain.conclude(claim=claim, **numbers)
 
 
+def _nats(evidence: Verdict | Top | EachArm, arm: int) -> float:
+    """The evidence by which an arm is settled; 0 where it is certain."""
+    wealth = evidence.evidence_on(arm) if isinstance(evidence, EachArm) else evidence.weakest
+    return 0.0 if wealth == math.inf else math.log(wealth)
+
+
 def _claim(result: Result, problem: Problem, evidence: Evidence, events: dict[str, int]) -> dict[str, Any]:
     arms, sure, within = sorted(result.indices), result.certified, {}
+    if isinstance(evidence, EachArm):
+        said = {"verdicts": [*(result.verdicts or ())], "certified": sure}
+        return said | {"delta": problem.delta, "events": events, "exact": result.exact}
     if isinstance(evidence, Cheapest):
         left, tied = np.flatnonzero(~evidence.out), list[int]()
     else:
-        on_items, total = problem.target == "items", result.cells // len(problem.labels)
+        on_items, total = problem.target == "items", len(result._on_items().items)
         left, tied = evidence.left, list(evidence.tied) if on_items and evidence.scores.t == total else []
         up_to = problem.epsilon
         if on_items and _is_rounded(evidence, arms, total, up_to / problem.scale.width):
@@ -133,9 +153,13 @@ def _items_in_order(result: Result) -> Iterator[Round]:
     low, high = problem.bounds
     for arm, place, value in listed.cells:
         scores[place][arm] = min(max(value, low), high)
-    rng = np.random.default_rng([problem.seed % 2**64, len(problem.labels)])
-    for item in in_random_order(len(scores), rng).items.tolist()[: listed.items_used]:
+    for item in _order(problem, len(scores)).items.tolist()[: listed.items_used]:
         yield scores[item], dict.fromkeys(range(len(problem.labels)), item), {"item": item}
+
+
+def _order(problem: Problem, items: int) -> Units:
+    """The order in which items count."""
+    return in_random_order(items, np.random.default_rng([problem.seed % 2**64, len(problem.labels)]))
 
 
 def _pulled(result: Result) -> Iterator[Round]:

@@ -18,11 +18,13 @@ from surest.result.duels import NO_WINNER
 ON_PULLS, ON_ITEMS = ("wager", "wager-top"), ("race", "race-top")
 CHEAPEST = ("wager-cheapest", "race-cheapest")
 CHECKABLE = (*ON_PULLS, *ON_ITEMS, *CHEAPEST, DUELS)  # algorithms whose decisions surest-verify checks
+CONTROL = "race-control"  # the same, if the scores of the control were known beforehand
 
 
 def decision_of(result: Result) -> Chain:
     """The lines of a decision, from the record that a search kept."""
-    check_algorithm(result.problem.algorithm)
+    if not is_checkable(result.problem):
+        check_algorithm(result.problem.algorithm)
     if result.listed is not None:
         return decision_by_rounds(result)
     if result.reason == LEFT_OVER:
@@ -38,15 +40,17 @@ def decision_of(result: Result) -> Chain:
 
 def is_checkable(problem: Problem) -> bool:
     """Whether surest-verify checks the decision: on lists, it does not know all options."""
-    beyond = problem.items is not None and NOT_KNOWN.keys() & problem.options.keys()
-    return problem.algorithm in CHECKABLE and not beyond
+    options = problem.options.keys()
+    beyond = problem.items is not None and NOT_KNOWN.keys() & options
+    return (problem.algorithm in CHECKABLE and not beyond) or (problem.algorithm == CONTROL and "known" in options)
 
 
 def check_algorithm(algorithm: Any) -> None:
     """Refuse an algorithm whose decisions cannot be checked."""
     if algorithm not in CHECKABLE:
         raise UsageError(
-            f"a decision can be checked where {', '.join(CHECKABLE)} made it; there is no checker for {algorithm_name(algorithm)}"
+            f"a decision can be checked where {', '.join(CHECKABLE)} made it, or {CONTROL} with a known row; there is no "
+            f"checker for {algorithm_name(algorithm)}"
         )
 
 

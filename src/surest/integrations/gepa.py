@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from surest.core.keywords import check_keywords
 from surest.errors import MissingPackageError
-from surest.search.champion import Challenge, Champion
+from surest.search.champion import OWN, Challenge, Champion
 
 try:
     from gepa.core.adapter import GEPAAdapter
@@ -19,7 +20,7 @@ class ChampionAcceptance:
 
     GEPA's own rule compares sums on a minibatch. Here each proposal challenges the champion, at first the seed candidate, as in
     `surest.Champion`: of all that are accepted an expected share of at most `delta` is wrong. The evaluations count towards
-    GEPA's `max_metric_calls`. GEPA evaluates what is accepted on the whole validation set besides.
+    GEPA's `max_metric_calls`. GEPA evaluates what is accepted on the whole validation set besides, whatever is left.
 
     Parameters
     ----------
@@ -27,6 +28,9 @@ class ChampionAcceptance:
         The one that GEPA is given: evaluates a candidate on an item.
     valset : sequence
         The items that the claim is about; the validation set that GEPA is given.
+    max_metric_calls : int, optional
+        What GEPA is given: a challenge that comes to it ends undecided, and the proposal is not accepted. GEPA itself looks only
+        between proposals.
     **how
         What `surest.Champion` takes: `delta`, `worth`, `storage`, `bounds`, `executor`, …
 
@@ -50,9 +54,14 @@ class ChampionAcceptance:
     [False, True, False]
     """
 
-    def __init__(self, adapter: "GEPAAdapter[Any, Any, Any]", valset: Sequence[Any], **how: Any) -> None:
-        self._adapter = adapter
+    def __init__(
+        self, adapter: "GEPAAdapter[Any, Any, Any]", valset: Sequence[Any], max_metric_calls: int | None = None,
+        **how: Any,
+    ) -> None:  # fmt: skip
+        check_keywords(locals(), max_metric_calls=OWN["budget"])
+        self._adapter, self._most = adapter, max_metric_calls
         self.champion = Champion(self._score, valset, **how)
+        self._budget = self.champion.budget
         self.challenges: list[Challenge] = []
 
     def _score(self, candidate: dict[str, str], item: Any) -> float:
@@ -60,6 +69,9 @@ class ChampionAcceptance:
 
     def should_accept(self, proposal: "CandidateProposal[Any]", state: "GEPAState[Any, Any]") -> bool:
         """Let a proposal challenge the champion."""
+        if self._most is not None:
+            left = max(self._most - state.total_num_evals, 0)
+            self.champion.budget = left if self._budget is None else min(left, self._budget)
         if self.champion.best is None:
             self.champion.challenge(state.program_candidates[0])
         self.challenges.append(self.champion.challenge(proposal.candidate))

@@ -70,6 +70,7 @@ def _arms(view: View, running: Running[Answer], status: Status) -> Table:
     low, high = state.intervals or (np.full(len(means), np.nan),) * 2
     for arm in view.leading(running, status):
         interval = "" if np.isnan(low[arm]) else f"{low[arm]:,.{digits}f} – {high[arm]:,.{digits}f}"
+        interval = "exact" if low[arm] == high[arm] else interval
         mean = "–" if np.isnan(means[arm]) else f"{means[arm]:,.{digits}f}"
         label = Text(shortened(visible(view.labels[arm]), 30))
         table.add_row(label, mean, interval, count(int(running.pulls_per_arm[arm])))

@@ -17,6 +17,8 @@ from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text, share_of, share_text
 from surest.result.data import Result
 from surest.result.duels import wins_note, wins_of
+from surest.result.gate import Gate, beside, claim
+from surest.result.gate import facts as gate_facts
 from surest.result.leads import leads_of, overlap_note
 from surest.result.questions import leading, question
 from surest.result.words import after_verdict, verdict
@@ -167,6 +169,8 @@ def _setting(value: Any) -> str:
     """A setting as text; one per arm as a list."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_setting(of)}" for name, of in value.items())
+    if isinstance(value, list) and len(value) > POINTS:  # of each item
+        return f"{counted(len(value), 'value')}, such as {_setting(value[0])}"
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -198,6 +202,21 @@ def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], i
 def to_html(report: Report) -> str:
     """The page as a single HTML file."""
     return pictures.rendered("report.html", pictures=pictures.pictures_of(report.result), **_contents(report))
+
+
+def gate_to_html(gate: Gate) -> str:
+    """The page of a gate, whose verdict stands in numbers."""
+    rows = [(False, [*row]) for row in gate_facts(gate)]
+    said = {
+        "title": claim(gate),
+        "heading": f"{claim(gate)}.",
+        "lines": [*beside(gate), *gate.notes],
+        "facts": [],
+    }
+    none: dict[str, Any] = dict.fromkeys(("pictures", "health", "settings", "again"), ())
+    numbers = {"head": ["number", "what it is", "value"], "rows": rows, "rest": 0, "table_of": "Numbers"}
+    decided = {"state": gate.verdict.upper(), "certified": gate.verdict != "undecided"}
+    return pictures.rendered("report.html", **none, **said, **numbers, **decided, long=LONG, version=__version__)
 
 
 def to_markdown(report: Report) -> str:
@@ -235,6 +254,7 @@ def _contents(report: Report) -> dict[str, Any]:
         "facts": facts(report),
         "health": health(report),
         "settings": settings_rows(report),
+        "table_of": "Arms",
         "head": head,
         "rows": [(place in result.indices, cells) for place, cells in rows],
         "rest": rest,

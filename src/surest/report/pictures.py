@@ -123,7 +123,7 @@ def intervals(result: Result, most: int) -> Picture | None:
     shown, rows = [], []
     for i in arms.leading(most):
         shown.append(arm := arms.rows[i])
-        said = f"{arms.number(arm.mean)}, {arms.interval(arm.low, arm.high)}".removesuffix(", –")
+        said = f"{arms.number(arm.mean)}, {arms.bounds(arm)}".removesuffix(", –")
         rows.append(_row(result, i, said, arm.low, arm.high, arm.mean))
     if all(row.mean is None for row in rows):
         return None

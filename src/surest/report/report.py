@@ -10,14 +10,15 @@ from typing import Any
 import msgspec
 
 from surest.core.problem import DEFAULTS
-from surest.decision.write import check_algorithm, decision_of
+from surest.decision.write import decision_of, is_checkable
 from surest.errors import UsageError
-from surest.report.page import Report, to_html, to_markdown
+from surest.report.page import Report, gate_to_html, to_html, to_markdown
 from surest.result.data import Result
+from surest.result.gate import Gate, gate_in
 from surest.result.json import ALWAYS, from_json
 from surest.study.outcome import additions_of, last_failures_of, times_told
 from surest.study.study import Study
-from surest.text import counted, shell_line
+from surest.text import counted, plain_data, shell_line
 from surest.writing import check_place, written
 
 DECISION = "decision.jsonl.gz"
@@ -39,12 +40,16 @@ class Beside(msgspec.Struct):
     decision: dict[str, str] = {}
 
 
-def read_report(document: bytes | str, source: str = "this") -> Report:
-    """A report from the output of ``surest identify --json`` or a report as JSON, called `source` in messages."""
+def read_report(document: bytes | str, source: str = "this") -> Report | Gate:
+    """A report from the output of ``surest identify --json`` or a report as JSON, called `source` in messages; or the gate that
+    ``surest gate --json`` printed.
+    """
     try:
         raw = msgspec.json.decode(document)
+        if isinstance(raw, dict) and "verdict" in raw:
+            return gate_in(raw)
         beside = msgspec.convert(raw, Beside)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{source} is not a result ({error}); give a file with what 'surest identify --json' prints"
         ) from None
@@ -94,8 +99,9 @@ def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str,
 
     They lack the hash if the study is long and has no list of items.
     """
+    if not is_checkable(result.problem):
+        return {}
     try:
-        check_algorithm(result.problem.algorithm)
         is_long = result.transcript is None and result.listed is None
         known_by = [] if is_long else ["--hash", decision_of(result).known_by]
     except UsageError:
@@ -154,19 +160,22 @@ def command_words(settings: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def write_report(report: Report, path: str | Path) -> None:
+def write_report(report: Report | Gate, path: str | Path) -> None:
     """Write a report as .html, .md or .json, by the suffix of the file."""
     check_place(path, "report")
-    forms = {".html": to_html, ".md": to_markdown, ".json": to_json}
-    dated = report if report.made is not None else replace(report, made=time.time())
-    text = forms[Path(path).suffix.lower()](dated)
+    forms: dict[str, Any] = {".html": to_html, ".md": to_markdown, ".json": to_json}
+    if isinstance(report, Gate):
+        forms |= {".html": gate_to_html, ".md": Gate.to_markdown}
+    elif report.made is None:
+        report = replace(report, made=time.time())
+    text = forms[Path(path).suffix.lower()](report)
     with written(path) as place:  # a lone surrogate in a label must not keep the rest from being written
         place.write_text(text, encoding="utf-8", errors="replace")
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Report | Gate) -> str:
     """The report as one line of JSON, for `read_report`."""
     try:
-        return msgspec.json.encode(report.to_dict()).decode() + "\n"  # which has no NaN
+        return msgspec.json.encode(plain_data(report.to_dict())).decode() + "\n"
     except UnicodeEncodeError as error:
         raise UsageError(f"a label or a command is not text: {error}") from None

@@ -50,8 +50,9 @@ class View:
                 facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} {self.counted}"
             return facts
         if status.verdicts is not None:
-            declared = [sum(verdict == sign for verdict in status.verdicts) for sign in (1, -1, 0)]
-            facts["declared"] = "{:,} yes, {:,} no, {:,} open".format(*declared)
+            yes, no, others = (sum(verdict == sign for verdict in status.verdicts) for sign in (1, -1, 0))
+            others -= status.differences is not None  # they are from a control, which gets no verdict
+            facts["declared"] = f"{yes:,} yes, {no:,} no, {others:,} open"
         elif len(status.chosen) > 1:
             facts["leading"] = names([self.labels[arm] for arm in status.chosen])
         elif running.pulls:

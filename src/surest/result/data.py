@@ -244,8 +244,9 @@ class Result:
 
     @property
     def cells(self) -> int:
-        """On a list of items: the number of cells, arms times items."""
-        return len(self.labels) * len(self._on_items().items)
+        """On a list of items: the number of cells, arms times items, without an arm whose scores were known beforehand."""
+        known = (self.pulls_per_arm == 0) & ~np.isnan(self.means)
+        return int((~known).sum()) * len(self._on_items().items)
 
     @property
     def items_used(self) -> int:

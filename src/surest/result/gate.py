@@ -1,10 +1,12 @@
 """The result of a gate, as data and in words."""
 
 import math
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
 
 from surest.text import count, counted, decimals, in_markdown, percent
 
@@ -85,6 +87,8 @@ class Gate:
     """… and their verdict."""
     population: "Gate | None" = field(default=None, repr=False)
     """Of a complete list: the verdict for further items like these."""
+    known_flips: tuple[int, int] | None = None
+    """The numbers of `flips` as read from JSON, which has no scores."""
 
     @property
     def passed(self) -> bool:
@@ -98,19 +102,26 @@ class Gate:
 
     @property
     def flips(self) -> Flips | None:
-        """The items that went from right to wrong and from wrong to right; None if scores have more than two values.
+        """The items that went from right to wrong and from wrong to right, of those that count; None if scores have more than
+        two values.
 
         >>> import surest
         >>> surest.gate({"a": 1, "b": 0, "c": 1}, {"a": 0, "b": 1, "c": 1}).flips
         Flips(lost=('a',), gained=('b',))
         """
         right = self.bounds[0] if self.minimise else self.bounds[1]
-        rows = [row for row in self.scores if row[1] == row[1] and row[2] == row[2]]
-        if not rows or not {value for row in rows for value in row[1:]} <= {*self.bounds}:
+        both = [row for row in self.scores if row[1] == row[1] and row[2] == row[2]]
+        rows = self.scores[: self.items_counted]
+        if not rows or not {value for row in both for value in row[1:]} <= {*self.bounds}:
             return None
         apart = [row for row in rows if row[1] != row[2]]
         lost = tuple(item for item, before, _ in apart if before == right)
         return Flips(lost, tuple(item for item, before, _ in apart if before != right))
+
+    @property
+    def flipped(self) -> tuple[int, int] | None:
+        """How many items went from right to wrong, and how many from wrong to right, if that is known."""
+        return self.known_flips if self.flips is None else (len(self.flips.lost), len(self.flips.gained))
 
     def __bool__(self) -> bool:
         # An object is true, so `assert gate(…)` would never fail.
@@ -128,7 +139,7 @@ class Gate:
             "baseline": self.names[0],
             "candidate": self.names[1],
             "next": [list(cell) for cell in self.wanted[:NEXT]],
-            "flips": None if self.flips is None else {k: len(v) for k, v in self.flips._asdict().items()},
+            "flips": self.flipped and dict(zip(Flips._fields, self.flipped, strict=True)),
             "text": line(self),
         }
         other = self.population
@@ -153,10 +164,29 @@ class Gate:
         return f"{head}\n\n| | | |\n|---|---|---:|\n{table}\n" + (f"{notes}\n" if notes else "")
 
 
+def gate_in(raw: Mapping[str, Any]) -> Gate:
+    """The gate that JSON holds, without its scores; ValueError, or one of msgspec's, if it holds none."""
+    if raw.get("question") == "speed":
+        raise ValueError("a gate for speed has its page from --markdown FILE")
+    given = {**raw, "names": (raw.get("baseline"), raw.get("candidate")), "wanted": raw.get("next"), "population": None}
+    if raw.get("items_counted") == 0:  # JSON has no NaN
+        given |= {"difference": math.nan, "means": (math.nan, math.nan)}
+    if raw.get("flips") is not None:
+        given["known_flips"] = [*map(msgspec.convert(raw["flips"], dict[str, int]).get, Flips._fields)]
+    found, other = msgspec.convert(given, Gate), raw.get("population")
+    width = (found.bounds[1] - found.bounds[0]) * (1 + 1e-6)
+    if not 0 < width < math.inf or any(abs(apart) > width for apart in (*found.interval, found.difference)):
+        raise ValueError("its differences do not fit its bounds")
+    if other is None:
+        return found
+    about = {"items": None, "target": "population", "exact": False, "level": None, "population": None}
+    return replace(found, population=gate_in({**raw, **msgspec.convert(other, dict[str, Any]), **about}))
+
+
 def line(gate: Gate) -> str:
     """The verdict and its numbers in one line, for a log."""
-    lost, gained = map(len, gate.flips or ((), ()))
-    flipped = "" if gate.flips is None else f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right."
+    lost, gained = gate.flipped or (0, 0)
+    flipped = "" if gate.flipped is None else f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right."
     return f"{gate.verdict.upper()}: {claim(gate)}. {_measured(gate)}.{flipped}"
 
 
@@ -242,6 +272,6 @@ def facts(gate: Gate) -> list[tuple[str, str, str]]:
     rows += [(name, what, f"{sign}{gate.margin:g}"), ("items", "that count so far", _counted(gate))]
     if gate.population is None and gate.decided_after is not None and gate.decided_after < seen:
         rows.append(("items needed", "by the same rule, in a random order", count(gate.decided_after)))
-    if gate.flips is not None:
-        rows.append(("flips", "right → wrong, wrong → right", " and ".join(count(len(side)) for side in gate.flips)))
+    if gate.flipped is not None:
+        rows.append(("flips", "right → wrong, wrong → right", " and ".join(map(count, gate.flipped))))
     return rows

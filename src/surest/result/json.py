@@ -217,7 +217,7 @@ def _in_short(result: Result | None) -> dict[str, Any] | None:
     if result is None:
         return None
     named = {"chosen": _texts(result.chosen), "contenders": _texts(result.contenders)}
-    return named | {name: getattr(result, name) for name in SHORT} | {"items": result.cells // len(result.labels)}
+    return named | {name: getattr(result, name) for name in SHORT} | {"items": len(result._on_items().items)}
 
 
 def _duels(result: Result, duels: Duels) -> dict[str, Any]:

@@ -46,8 +46,12 @@ def result_of(
         before = (point for point in history if point.pulls < running.pulls)
         history = (*before, Point(running.pulls, status.evidence, status.threshold))
     unfinished = "budget spent" if running.spent else stopped or "still running"
+    means = scale.from_unit(running.means) if status.means is None else status.means
+    costs, whole = running.costs, None
+    if problem.items and costs is not None:  # of arms that are not known beforehand
+        whole = costs.of_all(problem.items, (running.pulls_per_arm > 0) | np.isnan(means))
     least, most = sorted(map(scale.from_unit, (running.least, running.most)))
-    wide, costs = bounds_too_wide(scale, least, most, running.pulls), running.costs
+    wide = bounds_too_wide(scale, least, most, running.pulls)
     same = ("apart", "achieved_delta", "epsilon_certified", "forecast", "intervals")
     return Result(
         **{name: getattr(status, name) for name in same},
@@ -60,7 +64,7 @@ def result_of(
         rounds=running.rounds,
         seconds=math.nan,
         pulls_per_arm=running.pulls_per_arm.copy() if duels is None else duels.games.sum(axis=1),
-        means=scale.from_unit(running.means) if status.means is None else status.means,
+        means=means,
         contender_indices=indices if last.contenders is None and certified else last.contenders,
         verdicts=last.verdicts,
         nominees=tuple(problem.labels[i] for i in status.nominees),
@@ -76,7 +80,7 @@ def result_of(
         evaluations=running.pulls if evaluations is None else evaluations,
         estimated=estimated,
         cost_by_arm=costs.by_arm.copy() if costs else None,
-        cost_of_all=costs.of_all(problem.items) if problem.items and costs is not None else None,
+        cost_of_all=whole,
     )
 
 

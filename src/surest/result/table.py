@@ -97,6 +97,10 @@ class ArmTable:
         """An interval as text."""
         return "–" if math.isnan(low) else f"{self.number(low)} – {self.number(high)}"
 
+    def bounds(self, row: ArmRow) -> str:
+        """The interval of an arm's mean as text; the mean of one whose scores are all known is exact."""
+        return "exact" if row.low == row.high else self.interval(row.low, row.high)
+
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
         """The headings and the rows of the leading arms as text, labels cut to at most `longest` characters."""
         exact = all(row.low == row.high for row in self.rows)  # all scores are known
@@ -107,7 +111,7 @@ class ArmTable:
             "mean" if exact else SO_FAR: [self.number(row.mean) for row in shown],
         }
         if not exact and any(not math.isnan(row.low) for row in self.rows):
-            columns[f"{percent(1 - result.delta)} interval"] = [self.interval(row.low, row.high) for row in shown]
+            columns[f"{percent(1 - result.delta)} interval"] = [self.bounds(row) for row in shown]
         columns[self.counted] = [count(row.pulls) for row in shown]
         if not exact:
             columns["share"] = [f"{row.pulls / total:.1%}" for row in shown]

@@ -164,7 +164,8 @@ class Champion:
         if executor is not None and is_async(score):
             raise UsageError("executor requires a function that is not async; leave it out")
         self.delta, self.worth = float(delta), float(worth)
-        self._executor, self._in_flight, self._budget, self._progress = executor, in_flight, budget, progress
+        self._executor, self._in_flight, self._progress = executor, in_flight, progress
+        self.budget = budget  # that of the next challenge: who pays for several may change it
         self._seed = secrets.token_hex(16) if seed is None else str(seed)
         listed = sha256("\n".join(map(repr, self.items)).encode(errors="replace")).hexdigest()
         ends = [self._scale.low, self._scale.high]
@@ -248,8 +249,8 @@ class _UnderWay:
         while not contest.verdict:
             batch = order[contest.counted : contest.counted + self._width]
             cells = [(side, item) for item in batch for side in (False, True) if item not in self._told[side]]
-            if of._budget is not None and self._evaluations + len(cells) > of._budget:
-                note = f"the budget of {of._budget:,} evaluations is spent"
+            if of.budget is not None and self._evaluations + len(cells) > of.budget:
+                note = f"the budget of {of.budget:,} evaluations is spent"
                 break
             yield cells
             for item in batch:

@@ -375,6 +375,11 @@ def _asked(
         elif ledger is not None:
             raise UsageError("with a ledger every change needs an order of its own: give a seed, such as its commit")
     drawn, used = _in_order(pair, seed, keep=keep)
+    if history is not None and not predict:
+        raise UsageError(
+            "history (--history) is what to predict scores from, and predict=False (--no-predict) says to predict none; "
+            "leave out one of them"
+        )
     predict = predict and target == "items" and one is None and not pair.drawn
     if history is not None and not predict:
         raise UsageError("history requires a list of items and a baseline with all its scores")

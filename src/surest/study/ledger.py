@@ -14,7 +14,7 @@ from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from surest.errors import UsageError
+from surest.errors import KnownOrderError, UsageError
 from surest.study.sql import MEMORY, SqlLog, SqlStore
 
 SUM = 2.11  # a bit more than Σ 1/(k·ln²k) over k = 2, 3, …
@@ -104,7 +104,7 @@ class Ledger:
             ).fetchone()
             if there is not None:
                 if not resumes or there[1] != digest:
-                    raise UsageError(
+                    raise KnownOrderError(
                         f"gate {there[0]} of {self.shown} had this order of these items"
                         + (" and other settings" if resumes else "")
                         + "; a gate needs an order of its own: give it another seed"
@@ -113,7 +113,7 @@ class Ledger:
             same = found.execute("SELECT number FROM surest_gates WHERE seed = ?", seed).fetchone()
             # Orders of lists of another length are alike: items that counted there come early here.
             if same is not None:
-                raise UsageError(
+                raise KnownOrderError(
                     f"gate {same[0]} of {self.shown} had the seed {seed!r} for a list of another length; a gate needs an order "
                     "of its own: give it another seed"
                 )
@@ -134,7 +134,7 @@ class Ledger:
             query = "SELECT verdict, counted, digest FROM surest_gates WHERE number = ?"
             before, counted, digest = found.execute(query, number).fetchone()
             if counted and (counted > len(scores) or _digest(scores[:counted]) != digest):
-                raise UsageError(
+                raise KnownOrderError(
                     f"gate {number} of {self.shown} was made with other scores on the same items in the same order; a new "
                     "candidate, or one that was evaluated anew, needs another seed"
                 )

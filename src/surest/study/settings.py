@@ -16,7 +16,7 @@ from surest.errors import TicketError, UsageError
 from surest.masking import masked
 from surest.search.tickets import RETRIES
 from surest.study.log import MOST_ARMS, Item, Log, Store, StoredTicket
-from surest.text import short
+from surest.text import short, shortened
 
 if TYPE_CHECKING:
     from surest.algorithms.entry import Script
@@ -230,6 +230,13 @@ def unknown_study(store: Store, name: str, log: Log) -> str:
     return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"
 
 
+def _unlike(one: Any, other: Any) -> str:
+    """A setting, of several options those that another one does not have."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        one = {name: value for name, value in one.items() if name not in other or other[name] != value}
+    return shortened(repr(one), 80)
+
+
 def check_opened(
     study: "Study", given: dict[str, Any], labels: tuple[str, ...] | None, listed: tuple[Item, ...],
     load_if_exists: bool = True,
@@ -241,7 +248,8 @@ def check_opened(
         )
     kept = study.settings.plain()
     asked = checked_settings({**kept, **given}).plain()
-    differ = ", ".join(f"{key} {kept[key]!r}, not {asked[key]!r}" for key in given if asked[key] != kept[key])
+    apart = [(key, kept[key], asked[key]) for key in given if asked[key] != kept[key]]
+    differ = ", ".join(f"{key} {_unlike(old, new)}, not {_unlike(new, old)}" for key, old, new in apart)
     if labels is not None and labels != study.labels[: len(labels)]:
         differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
     if listed and listed != study.items:

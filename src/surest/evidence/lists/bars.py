@@ -183,6 +183,11 @@ class EachArm:
         """The arms that are open."""
         return self.judged[self.made < 0]
 
+    def evidence_on(self, arm: int) -> float:
+        """The evidence for the claim that was made of an arm; infinite if it is certain."""
+        place = int(np.flatnonzero(self.judged == arm)[0])
+        return float(self.claims.evidence()[self.made[place], place])
+
     @property
     def _counted(self) -> IntArray:
         """The arms that count on the next unit: those that are open, and the control for as long as any is."""
@@ -237,6 +242,10 @@ class EachArm:
         verdicts = np.zeros(self.n, np.int64)
         verdicts[self.judged] = self._verdicts[self.made]
         (achieved, evidence, threshold), means, differences = self._progress(), self.scores.means, None
+        intervals = self.scores.intervals(self.delta / self.n)
+        if self._row is not None:
+            for column in (means, *intervals):
+                column[self.known] = self._row.mean()
         if self.control is not None:
             differences = self.scores.intervals(self.delta / (self.n - 1), less=self.control)
         return Status(
@@ -248,6 +257,6 @@ class EachArm:
             evidence=evidence,
             threshold=threshold,
             means=means,
-            intervals=self.scores.intervals(self.delta / self.n),
+            intervals=intervals,
             differences=differences,
         )
