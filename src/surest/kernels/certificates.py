@@ -24,19 +24,10 @@ class Evidence:
     """What the certificates of a nominee against all others rest on."""
 
     def __init__(
-        self,
-        nominee: int,
-        prices: FloatArray,
-        before: Rows,
-        since: Rows,
-        bets: IntArray,
-        base: FloatArray,
-        share: float,
-        guesses_nominee: FloatArray,
-        guesses: FloatArray,
-        among: float = 1.0,
+        self, nominee: int, prices: FloatArray, before: Rows, since: Rows, bets: IntArray, base: FloatArray,
+        share: float, guesses_nominee: FloatArray, guesses: FloatArray, among: float = 1.0,
         accounts: FloatArray | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.nominee, self.prices, self.before, self.since, self.bets = nominee, prices, before, since, bets
         self.base, self.share, self.guesses_nominee, self.guesses = base, share, guesses_nominee, guesses
         self.among = among

@@ -30,15 +30,9 @@ class Seen:
     """What was seen of all arms."""
 
     def __init__(
-        self,
-        counts: FloatArray,
-        planned: FloatArray,
-        means: FloatArray,
-        spreads: FloatArray,
-        empirical: FloatArray,
-        before: Rows,
-        since: Rows,
-    ) -> None:
+        self, counts: FloatArray, planned: FloatArray, means: FloatArray, spreads: FloatArray, empirical: FloatArray,
+        before: Rows, since: Rows,
+    ) -> None:  # fmt: skip
         self.counts, self.planned, self.means, self.spreads = counts, planned, means, spreads
         self.empirical, self.before, self.since = empirical, before, since
 
@@ -60,13 +54,7 @@ def divergence(mean: float, spread: float, x: float) -> float:
 
 
 def least_level(
-    count: float,
-    mean: float,
-    spread: float,
-    other_count: float,
-    other_mean: float,
-    other_spread: float,
-    epsilon: float,
+    count: float, mean: float, spread: float, other_count: float, other_mean: float, other_spread: float, epsilon: float
 ) -> float:
     """The level at which both divergences together are least, by golden section: they are not parabolas."""
     low, high = max(other_mean - epsilon, 1e-9), min(mean, 1.0 - epsilon - 1e-9)
@@ -89,13 +77,7 @@ def least_level(
 
 
 def separation(
-    count: float,
-    mean: float,
-    spread: float,
-    other_count: float,
-    other_mean: float,
-    other_spread: float,
-    epsilon: float,
+    count: float, mean: float, spread: float, other_count: float, other_mean: float, other_spread: float, epsilon: float
 ) -> tuple[float, float]:
     """Roughly the nats by which the first arm is seen not to be worse than the other by ε, and the first arm's part in them."""
     first, second = count * spread, other_count * other_spread
@@ -285,15 +267,9 @@ def best_bets(a: int, seen: Seen, epsilon: float, own: FloatArray, others: Float
 
 
 def plan(
-    leader: int,
-    seen: Seen,
-    moved: FloatArray,
-    rejected: BoolArray,
-    epsilon: float,
-    coins: FloatArray,
-    spared: int,
+    leader: int, seen: Seen, moved: FloatArray, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int,
     costs: FloatArray,
-) -> IntArray:
+) -> IntArray:  # fmt: skip
     """How often to pull each arm in a batch of ``len(coins)`` pulls. `moved`, the counts to be, is used up.
 
     Where `costs` has the cost of a pull of each arm, evidence per cost counts: the parts are divided by the costs.
@@ -377,15 +353,9 @@ def pair_separations(
 
 
 def plan_pairs(
-    inside: IntArray,
-    outside: IntArray,
-    moved: FloatArray,
-    means: FloatArray,
-    spreads: FloatArray,
-    rejected: BoolArray,
-    epsilon: float,
-    coins: FloatArray,
-) -> IntArray:
+    inside: IntArray, outside: IntArray, moved: FloatArray, means: FloatArray, spreads: FloatArray,
+    rejected: BoolArray, epsilon: float, coins: FloatArray,
+) -> IntArray:  # fmt: skip
     """How often to pull each arm in a batch of ``len(coins)`` pulls. `moved`, the counts to be, is used up.
 
     Pull by pull: the pair with the smallest key is taken, and one of its arms is pulled, as a coin says that is weighted by
