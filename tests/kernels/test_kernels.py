@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,13 @@ def test_kernels_are_compiled_here_and_up_to_date() -> None:
     for built in FOLDER.rglob("*.so"):
         for source in built.parent.glob(f"{built.name.partition('.')[0]}.p*"):
             assert source.stat().st_mtime <= built.stat().st_mtime, f"{source.name} changed: run `make kernels`"
+
+
+def test_tests_and_examples_run_them_as_compiled() -> None:
+    for typed in FOLDER.rglob("*.pxd"):
+        name = ".".join(typed.relative_to(ROOT).with_suffix("").parts)
+        if typed.stem != "libm":  # all are loaded before pytest loads the sources that it finds
+            assert str(sys.modules[name].__file__).endswith(".py") != kernels.COMPILED, name
 
 
 @pytest.mark.parametrize(
