@@ -1,12 +1,15 @@
 """What holds for all tests and for the examples in docstrings: they go the same way every time."""
 
+import pkgutil
 import random
 import secrets
 import zlib
+from importlib import import_module
 
 import numpy as np
 import pytest
 
+from surest import kernels
 from surest.search import session
 from surest.study import settings
 
@@ -17,6 +20,9 @@ collect_ignore = [
 ]
 """What they import takes seconds to load, in every worker: inspect_logs.py is a program, and runs the example of inspect_ai.py;
 those of ray.py need a cluster."""
+# As compiled: for the examples of a module that is not loaded yet, pytest loads its source.
+for found in pkgutil.walk_packages(kernels.__path__, "surest.kernels."):
+    import_module(found.name)
 
 
 @pytest.fixture(autouse=True)

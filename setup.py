@@ -38,7 +38,7 @@ def extensions() -> list[Extension]:
     made = [
         Extension(name, [path], extra_compile_args=QUICK if ".lab." in name else FAST)
         for name, path in names.items()
-        if not name.endswith((".__init__", ".libm"))
+        if not name.endswith(".libm")
     ]
     return [Extension(SHARED, [f"{FOLDER}/_shared.c"], extra_compile_args=QUICK), *made]
 

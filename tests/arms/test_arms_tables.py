@@ -48,6 +48,8 @@ def test_forms_that_say_the_same(tmp_path: Path) -> None:
     for table in (table_of(VALUES), table_of(np.array(VALUES)), table_of([[1, 0.5, None], [None, 0.25, False]])):
         assert same(table, (0, 1), (0, 1, 2), VALUES)
     assert same(table_of({"a": [1, 0], "b": np.array([0, 1])}), ("a", "b"), (0, 1), [[1, 0], [0, 1]])
+    turned = table_of({"a": {"y": 1, "x": 0.5}, "b": {"x": 0.25, "y": 0}})
+    assert same(turned, ("a", "b"), ("y", "x"), [[1, 0.5], [0, 0.25]])
     assert table_of({7: {(1, 2): True}}).labels == (7,)  # labels and items keep their types
     assert table_of({7: {(1, 2): True}}).complete
 

@@ -20,7 +20,7 @@ from surest_verify import verify
 
 Verify = Callable[..., tuple[int, str, str]]
 KEPT = {path.stem: path for path in Path(__file__).parent.glob("*-version-*.jsonl")}
-"""Decision files of earlier versions."""
+"""Decision files of earlier versions. Those of version 1 are, byte for byte, what b9e40dd writes."""
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +20,13 @@ VECTORS = np.show_config("dicts")["SIMD Extensions"]["found"]
 """The instructions for which NumPy has code of its own, and this processor has them. Their names change with its versions."""
 
 
+def surroundings(**variables: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("SUREST_", "NPY_"))} | variables
+
+
 def run(*words: str, **variables: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUREST_", "NPY_"))}
-    kept |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parents[1]}", **variables}
-    done = ran("-W", "ignore", *words, env=kept)
+    path = f"{ROOT}{os.pathsep}{Path(__file__).parents[1]}"
+    done = ran("-W", "ignore", *words, env=surroundings(PYTHONPATH=path, **variables))
     assert done.status == 0, done.err
     return done.out
 
@@ -57,29 +62,37 @@ def test_kernels_are_compiled_here_and_up_to_date() -> None:
             assert source.stat().st_mtime <= built.stat().st_mtime, f"{source.name} changed: run `make kernels`"
 
 
-def test_plain_python_says_so_once_and_doctor_says_how_to_change_it() -> None:
-    without = f"""
-import sys, warnings
-from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
-sys.path_importer_cache[{str(FOLDER)!r}] = FileFinder({str(FOLDER)!r}, (SourceFileLoader, SOURCE_SUFFIXES))
-warnings.simplefilter("always")
-with warnings.catch_warnings(record=True) as said:
-    import surest
-    surest.identify([lambda: 1, lambda: 0], seed=1)
-    surest.identify([lambda: 1, lambda: 0], seed=1)
-print(len(said), said[0].message)
-from surest.cli import main
-main(["doctor"])
-"""
-    told = run("-c", without)
-    assert told.startswith("1 surest was installed without a C compiler and runs as plain Python")
+def test_tests_and_examples_run_them_as_compiled() -> None:
+    for typed in FOLDER.rglob("*.pxd"):
+        name = ".".join(typed.relative_to(ROOT).with_suffix("").parts)
+        if typed.stem != "libm":  # all are loaded before pytest loads the sources that it finds
+            assert str(sys.modules[name].__file__).endswith(".py") != kernels.COMPILED, name
+
+
+@pytest.mark.parametrize(
+    ("removed", "without"),
+    [("*.so", "a C compiler"), ("rules.*.so", "compiled modules (rules missing)")],
+    ids=["all", "one"],
+)
+def test_plain_python_says_so_once_and_doctor_says_how_to_change_it(tmp_path: Path, removed: str, without: str) -> None:
+    shutil.copytree(ROOT / "surest", tmp_path / "surest", ignore=shutil.ignore_patterns(removed, "__pycache__"))
+    script, kept = tmp_path / "a_users.py", surroundings(PYTHONPATH=str(tmp_path))
+    script.write_text("import surest\nfor _ in range(2):\n    surest.identify([lambda: 1, lambda: 0], seed=1)\n")
+    said = ran(str(script), env=kept)
+    warned = f"{script}:3: RuntimeWarning: surest was installed without {without} and runs as plain Python"
+    assert (said.status, said.err.startswith(warned), said.err.count("RuntimeWarning")) == (0, True, 1)
+    told = ran("-m", "surest", "doctor", env=kept).out
     assert "kernels: plain Python" in told
     assert "apt-get install gcc python3-dev" in told
+    assert ("not compiled: rules\n" in told) == (removed != "*.so")
+
+
+def test_doctor_says_that_kernels_are_compiled() -> None:
     assert "kernels: compiled" in run("-m", "surest", "doctor")
 
 
 def test_nothing_else_is_typed_for_c() -> None:
     for path in sorted((ROOT / "surest").rglob("*")):
-        if path.suffix in (".py", ".pxd") and FOLDER not in path.parents and path.name != "__init__.pxd":
+        if path.suffix in (".py", ".pxd") and FOLDER not in path.parents:
             assert path.suffix == ".py", path
             assert not re.search(r"\b(cython|cimport|numba)\b", path.read_text(encoding="utf-8")), path

@@ -260,8 +260,12 @@ def _check_size(arms: int, items: int) -> None:
 
 def _of_mapping(data: Mapping[Any, Any]) -> Table:
     if all(isinstance(row, Mapping) for row in data.values()):
-        items = tuple(dict.fromkeys(chain.from_iterable(data.values())))
-        rows = [_numbers(list(map(row.get, items)), f"arm {arm!r}") for arm, row in data.items()]
+        keys = [tuple(row) for row in data.values()]  # mostly the same for all arms
+        items = tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(keys))))
+        rows = [
+            _numbers(list(row.values() if own == items else map(row.get, items)), f"arm {arm!r}")
+            for own, (arm, row) in zip(keys, data.items(), strict=True)
+        ]
         return _of_rows(tuple(data), items, rows)
     rows = []
     for arm, row in data.items():

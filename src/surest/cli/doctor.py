@@ -61,6 +61,7 @@ def diagnosis() -> dict[str, Any]:
         "needed": {name: _version(name) for name in NEEDED},
         "optional": {name: _version(name) for name in OPTIONAL},
         "compiled": kernels.COMPILED,
+        "not_compiled": kernels.MISSING,
         "writable": {"this folder": _writable(Path()), "temporary files": _writable(Path(tempfile.gettempdir()))},
         "storage": masked(os.environ["SUREST_STORAGE"]) if "SUREST_STORAGE" in os.environ else None,
         "encoding": sys.stdout.encoding,
@@ -92,6 +93,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         *(f"{name:12} {there or f'not installed; for {OPTIONAL[name]}'}" for name, there in found["optional"].items()),
         "",
         f"kernels: {'compiled' if found['compiled'] else PLAIN}",
+        *([f"not compiled: {', '.join(found['not_compiled'])}"] if found["not_compiled"] else []),
         *(f"{where}: {'can be written' if ok else 'cannot be written'}" for where, ok in found["writable"].items()),
         f"storage: {found['storage'] or 'SUREST_STORAGE is not set'}",
     ]

@@ -65,9 +65,8 @@ class Rule:
         self, leader: int, seen: Seen, moved: FloatArray, rejected: BoolArray, narrow: BoolArray, epsilon: float
     ) -> None:
         self.leader, self.seen, self.rejected, self.narrow, self.epsilon = leader, seen, rejected, narrow, epsilon
-        self.moved = (
-            moved  # counts as they move within the batch: the leader's, and an arm's while its group is looked at
-        )
+        # Counts as they move within the batch: the leader's, and an arm's while its group is looked at.
+        self.moved = moved
 
 
 class Groups:

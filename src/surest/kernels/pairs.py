@@ -40,11 +40,8 @@ def place(
     >>> opponents, levels.round(2), stakes.round(2)
     (array([1, 0, 0]), array([0.65, 0.65, 0.45]), array([0.08, 0.14, 0.92]))
     """
-    opponents_made, levels_made, stakes_made = (
-        np.full(len(arms), -1, np.int64),
-        np.zeros(len(arms)),
-        np.zeros(len(arms)),
-    )
+    opponents_made = np.full(len(arms), -1, np.int64)
+    levels_made, stakes_made = np.zeros(len(arms)), np.zeros(len(arms))
     opponents, levels, stakes = opponents_made, levels_made, stakes_made
     first, second = -1, -1
     for k in range(len(arms)):

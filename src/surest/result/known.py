@@ -40,7 +40,7 @@ def ranges(problem: Problem, values: FloatArray) -> tuple[FloatArray, FloatArray
     rows = []
     for row in values:
         there = ~np.isnan(row)
-        seen, known = fsum((each[there] * row[there]).tolist()), fsum(each[there].tolist())
+        seen, known = fsum((each * row)[there].tolist()), total if there.all() else fsum(each[there].tolist())
         ends = [(seen + (total - known) * end) / total if known < total else seen / total for end in (worst, best)]
         rows.append([seen / known if known else np.nan, *ends])
     means, low, high = np.clip(np.array(rows).T, worst, best)
@@ -85,7 +85,7 @@ def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
     found = certain(problem, means, means, means)
     tied = ", tied" if len(found.possible) > len(found.indices) else ""
     apart = means - means[base_of(problem, found.indices) or 0]
-    arms, places = np.divmod(np.arange(n * count), count)
+    arms, places = np.indices(values.shape).reshape(2, -1)
     return Result(
         problem=problem,
         indices=found.indices,

@@ -236,6 +236,7 @@ def driver_of(storage: str) -> Driver:
 
 PORTION = 500  # ticket numbers in one statement
 ALL = 2**62  # more than there can be
+WORD = 2**64 - 1  # the bits of a checksum
 TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told, cost"
 
 
@@ -442,29 +443,34 @@ def _seals(told: Sequence[Sequence[Any]]) -> list[int]:
 
     A study has items for all of its tickets or for none, and costs for those whose cost was measured.
 
-    >>> _seals([(7, 1, None, 0.5, 0.0, 1, 0, "ann", 1.0, None)])
-    [-4379060614683937279]
+    >>> free, paid = (7, 1, None, 0.5, 0.0, 1, 0, "ann", 1.0, None), (8, 1, None, 0.5, 0.0, 1, 0, "ann", 1.0, 0.25)
+    >>> _seals([free]), _seals([free, paid]) == _seals([free]) + _seals([paid])
+    ([-4379060614683937279], True)
     """
     if not told:
         return []
     numbers, arms, items, rewards, _, _, _, _, _, costs, *_ = zip(*told, strict=True)
-    parts = [np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, np.float64)]
+    columns: list[tuple[Any, type]] = [(numbers, np.int64), (arms, np.int64), (rewards, np.float64)]
     if items[0] is not None:
-        parts.append(np.array(items, np.int64))
+        columns.append((items, np.int64))
+    paid = [cost is not None for cost in costs]
+    if all(paid):
+        columns.append((costs, np.float64))
 
-    def scrambled(words: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint64]:
-        """The finaliser of SplitMix64: each bit of the input moves every bit of the output."""
-        words = words + np.uint64(0x9E3779B97F4A7C15)
-        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return words ^ (words >> np.uint64(31))
+    def scrambled(words: Any) -> Any:
+        """The finaliser of SplitMix64, of a number or an array: each bit of the input moves every bit of the output."""
+        words = (words + 0x9E3779B97F4A7C15) & WORD
+        words = ((words ^ (words >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+        words = ((words ^ (words >> 27)) * 0x94D049BB133111EB) & WORD
+        return words ^ (words >> 31)
 
-    mixed = np.zeros(len(told), np.uint64)
-    for part in parts:
-        mixed = scrambled(mixed ^ part.view(np.uint64))
-    known = np.array([np.nan if cost is None else cost for cost in costs], np.float64)
-    mixed = np.where(np.isnan(known), mixed, scrambled(mixed ^ known.view(np.uint64)))
-    found: list[int] = mixed.view(np.int64).tolist()
+    mixed: Any = 0
+    for column, kind in columns:
+        words = np.array(column, kind).view(np.uint64)
+        mixed = scrambled(mixed ^ (words if len(told) > 1 else words.item()))  # as a number, one is done far sooner
+    if any(paid) and not all(paid):
+        mixed = np.where(paid, scrambled(mixed ^ np.array(costs, np.float64).view(np.uint64)), mixed)
+    found: list[int] = np.array(mixed, np.uint64).view(np.int64).reshape(-1).tolist()
     return found
 
 

@@ -31,6 +31,5 @@ EPOCH_RATIO, EPOCH_POWER = 1.2, 1.25
     UGAPE,
 ) = range(14)
 """The rules that `rivals.decide` knows."""
-TRACK_GLOBAL = (
-    6  # the row of Track-and-Stop's memory that has y, the best arm, or −1, and the arm that was unbeaten last
-)
+TRACK_GLOBAL = 6
+"""The row of Track-and-Stop's memory that has y, the best arm, or −1, and the arm that was unbeaten last."""
