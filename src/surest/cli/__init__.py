@@ -20,6 +20,14 @@ from surest.cli.streams import say, silence, standard_output
 from surest.errors import SurestError, UsageError
 
 SIGNALLED = 128  # the exit status of what a signal ended is this plus the signal's number
+STOPPED_BY = "surest.stopped_by"
+"""In the context of a command: the signal that ended its search, if one did."""
+
+
+def stopped_by() -> int | None:
+    """The signal that ended the search of this command, if one did."""
+    number: int | None = click.get_current_context().meta.get(STOPPED_BY)
+    return number
 
 
 class Terminated(KeyboardInterrupt):

@@ -54,8 +54,8 @@ def naming(records: Records, labels: tuple[str, ...], source: str) -> Records:
     return records.since(Records(labels, [np.empty(0)] * len(labels)), source) if labels else records
 
 
-def followed_rewards(given: Given, settings: Given, scale: Scale, seen: Records) -> tuple[Records, int | None]:
-    """Recorded rewards once they decide, or once a signal came: all that there are, and the signal; `seen` are the first."""
+def followed_rewards(given: Given, settings: Given, scale: Scale, seen: Records) -> Records:
+    """Recorded rewards once they decide, or once a signal came: all that there are; `seen` are the first."""
     labels = given["labels"] or _of_two_arms(given, scale, seen).labels
     session = Session(labels, **with_batch({"seed": 0, **settings}))
     feeding = Feeding(session)
@@ -67,8 +67,8 @@ def followed_rewards(given: Given, settings: Given, scale: Scale, seen: Records)
     return _followed(given, scale, judge, Records(labels, [np.empty(0)] * len(labels)))
 
 
-def followed_totals(given: Given, settings: Given, scale: Scale, seen: Totals) -> tuple[Totals, int | None]:
-    """Totals once they decide, or once a signal came, and the signal; `seen` are the first."""
+def followed_totals(given: Given, settings: Given, scale: Scale, seen: Totals) -> Totals:
+    """Totals once they decide, or once a signal came; `seen` are the first."""
 
     def judge(totals: Totals) -> tuple[Running[Answer], bool]:
         running, _ = judge_totals(totals, **settings)
@@ -77,7 +77,7 @@ def followed_totals(given: Given, settings: Given, scale: Scale, seen: Totals) -
     return _followed(given, scale, judge, seen, counted="trials")
 
 
-def _followed(given: Given, scale: Scale, judge: Judge[K], seen: K, counted: str = "pulls") -> tuple[K, int | None]:
+def _followed(given: Given, scale: Scale, judge: Judge[K], seen: K, counted: str = "pulls") -> K:
     """Take in a file now, and again whenever it has changed, until that decides, or a signal ends it.
 
     A file that cannot be taken in is tried again a few times: somebody may be writing it.
@@ -104,7 +104,7 @@ def _followed(given: Given, scale: Scale, judge: Judge[K], seen: K, counted: str
             for _ in range(STEPS):
                 screen(running)
                 time.sleep(EVERY / STEPS)
-    return seen, screen.stopped_by
+    return seen
 
 
 def _still(kind: type[K], given: Given, scale: Scale) -> K:

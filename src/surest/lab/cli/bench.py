@@ -71,7 +71,7 @@ class Bench(click.Command):
 @option("--json form", "Print a JSON list of rows.", flag_value="json")
 @option("--csv form", "Print rows as CSV.", flag_value="csv")
 @option("--markdown form", "Print a Markdown table.", flag_value="markdown")
-@option("--plot FILE", "Write a picture (.png, .svg or .pdf).")
+@option("--plot FILE", "Write a picture (.png, .svg or .pdf).", writes="picture")
 @option("--picture", "Which one.", type=click.Choice(PICTURES), default="auto", show_default=True)
 @option("--output FILE", "Keep every finished replication in FILE (JSON lines).")
 @option("--resume", "Go on with the same benchmark where it was interrupted.")
@@ -88,10 +88,6 @@ def bench(sources: tuple[str, ...], **given: Any) -> None:
     runs, seed, plot, quiet = given["runs"], given["seed"], given["plot"], given["quiet"]
     if runs is not None and runs < 1:
         raise UsageError(f"--runs {runs}: give at least 1")
-    if plot is not None:
-        from surest.report.plots import checked_path
-
-        checked_path(plot)
     tell = (lambda message: None) if quiet else (lambda message: say(f"surest: {message}", err=True))
     of = {"data": given["data"], "only": given["only"], "skipped": tell}
     found = {i.key: (i, source) for source in sources for i in instances_of(source, **of)}
