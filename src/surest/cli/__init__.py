@@ -151,10 +151,13 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     given = sys.argv[1:] if arguments is None else arguments
-    debug = "--debug" in given
+    end = given.index("--") if "--" in given else len(given)
+    ours, theirs = given[:end], given[end:]  # what follows "--" may be somebody else's command
+    debug = "--debug" in ours
     try:
         with heeding_sigterm(), standard_output():
-            status = cli.main([a for a in given if a != "--debug"], prog_name="surest", standalone_mode=False)
+            words = [*(word for word in ours if word != "--debug"), *theirs]
+            status = cli.main(words, prog_name="surest", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.Abort as error:
         ended = isinstance(error.__cause__, Terminated)
