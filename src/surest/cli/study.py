@@ -310,7 +310,7 @@ def result(opened: Study, decision: str | None = None) -> Said:
 
 @study.command()
 @click.argument("name")
-@option("--output FILE", "Write to a file instead.", type=click.Path(dir_okay=False))
+@option("--output FILE", "Write to a file instead.", type=click.Path(dir_okay=False), writes="file")
 @algorithm_option
 @common
 def export(name: str, output: str | None, algorithm: str | None, storage: str, as_json: bool) -> None:
