@@ -8,14 +8,7 @@ from surest.algorithms import all_entries
 from surest.algorithms.tally import ENTRY as TALLY
 from surest.cli.settings import option
 from surest.cli.streams import print_json, say
-
-ASKED = {
-    "top": "the m best arms",
-    "above": "arms above a bar",
-    "control": "arms better than a control",
-    "cheapest": "the cheapest arm that is good enough",
-}
-"""What an algorithm looks for that does not look for the best arm."""
+from surest.core.question import TRAITS
 
 
 @click.command()
@@ -33,7 +26,7 @@ def algorithms(as_json: bool) -> None:
         return
     for row, entry in zip(rows, entries, strict=True):
         goal = "best or ε-optimal arm" if row["goal"] == "either" else row["goal"]
-        goal = goal if "best" in entry.answers else ASKED[entry.answers[0]]
+        goal = goal if "best" in entry.answers else TRAITS[entry.answers[0]].partition(" ")[2]  # without its verb
         say(f"{entry.name}  {goal}, {entry.standing}", bold=entry.name)
         say(f"{entry.summary} ({entry.reference})", wrap=True, indent="    ")
     say("\n--option NAME=VALUE:", bold="--option NAME=VALUE:")
