@@ -72,15 +72,6 @@ def check_bounds(context: click.Context, option: click.Parameter, text: str | No
     return text
 
 
-def whole_budget(budget: float | None) -> int | None:
-    """A budget as a whole number of pulls."""
-    if budget is None:
-        return None
-    if not 0 <= budget < math.inf or budget != int(budget):
-        raise click.BadParameter(f"{budget} is not a number of evaluations such as 1e6", param_hint="--budget")
-    return int(budget)
-
-
 json_option = option("--json as_json", "Print one JSON object.")
 option_option = option(
     "--option options NAME=VALUE...",
@@ -172,7 +163,11 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget, "cost": parse_costs}
+PARSERS: dict[str, Callable[[Any], Any]] = {
+    "bounds": parse_bounds,
+    "budget": lambda given: int(given) if given.is_integer() else given,  # 1e6 is a whole number, too
+    "cost": parse_costs,
+}
 """How a text or number on the command line becomes a setting, where click does not know."""
 TYPES: dict[str, Any] = {
     **PLAIN_KINDS,

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from surest.algorithms import REGISTRY
 from surest.cli.console import Output
 from surest.cli.output import command_again, say_table
-from surest.cli.settings import option, whole_budget
+from surest.cli.settings import option
 from surest.cli.streams import print_json, say
 from surest.errors import UsageError
 from surest.lab.bench import items as listed_tables
@@ -97,7 +97,7 @@ def bench(sources: tuple[str, ...], **given: Any) -> None:
         list(dict.fromkeys(names)) or [name for name, entry in REGISTRY.items() if entry.works_on != "items"],
         list(dict.fromkeys(levels)),
         epsilon=given["epsilon"],
-        budget=whole_budget(given["budget"]),
+        budget=given["budget"],
         left_out=None if names else tell,
     )
     if not everything:
