@@ -12,7 +12,7 @@ import numpy as np
 import surest
 import surest_verify
 from surest.decision.chain import Chain
-from surest.decision.two import decision_of_challenge, decision_of_gate
+from surest.decision.two import decision_of_gate
 from surest.decision.write import decision_of
 
 Line = dict[str, Any]
@@ -22,7 +22,7 @@ def lines_of(decided: surest.Result | surest.Gate | surest.Challenge) -> list[Li
     """The lines of a decision as data that may be changed: without their hashes and without the end."""
     if isinstance(decided, surest.Challenge):
         assert decided.fought is not None
-        chain = decision_of_challenge(decided.fought)
+        chain = decided.fought()
     else:
         chain = decision_of_gate(decided) if isinstance(decided, surest.Gate) else decision_of(decided)
     lines = [json.loads(line) for line in chain.lines[:-1]]

@@ -6,12 +6,12 @@ Columns `arm`, `successes` and `trials`, or clicks of impressions, or conversion
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from surest.arms.files import Columns, Rows
-from surest.core.protocol import Atoms, IntArray, Pull, atoms_of
+from surest.core.protocol import Atoms, IntArray, atoms_of
 from surest.core.scale import Scale
 from surest.errors import SourceError
 from surest.text import some
@@ -29,10 +29,10 @@ class Totals:
     successes: IntArray
     trials: IntArray
 
-    def bandit(self, scale: Scale) -> "AllTrials":
-        """What answers a request for all of them."""
-        counts = np.column_stack([self.trials - self.successes, self.successes])
-        return AllTrials(self.labels, counts[:, ::-1] if scale.minimise else counts)
+    def atoms(self, arms: IntArray, scale: Scale) -> Atoms:
+        """All trials of some arms, as a procedure sees them: how many rewards of each are 0, and how many 1."""
+        counts = np.column_stack([self.trials - self.successes, self.successes])[:, :: -1 if scale.minimise else 1]
+        return atoms_of([(np.flatnonzero(row).astype(float), row[row > 0]) for row in counts[arms]])
 
     def since(self, before: "Totals", source: str) -> "Totals":
         """The same with the arms in the order of earlier totals. Refuse what cannot have grown out of them: trials do not come
@@ -52,17 +52,6 @@ class Totals:
                 f"has {now.successes[k]:,} of {now.trials[k]:,} now; totals can only grow. Start a new search"
             )
         return now
-
-
-class AllTrials(NamedTuple):
-    """Answers a request for as many rewards as there are."""
-
-    labels: tuple[Any, ...]
-    counts: IntArray  # of each arm: how many rewards a procedure sees as 0, and how many as 1
-
-    def answer(self, request: Pull) -> Atoms:
-        """All trials of the arms asked for."""
-        return atoms_of([(np.flatnonzero(row).astype(float), row[row > 0]) for row in self.counts[request.arms]])
 
 
 def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> dict[str, str] | None:

@@ -20,6 +20,14 @@ from surest.cli.streams import say, silence, standard_output
 from surest.errors import SurestError, UsageError
 
 SIGNALLED = 128  # the exit status of what a signal ended is this plus the signal's number
+STOPPED_BY = "surest.stopped_by"
+"""In the context of a command: the signal that ended its search, if one did."""
+
+
+def stopped_by() -> int | None:
+    """The signal that ended the search of this command, if one did."""
+    number: int | None = click.get_current_context().meta.get(STOPPED_BY)
+    return number
 
 
 class Terminated(KeyboardInterrupt):
@@ -143,10 +151,13 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     given = sys.argv[1:] if arguments is None else arguments
-    debug = "--debug" in given
+    end = given.index("--") if "--" in given else len(given)
+    ours, theirs = given[:end], given[end:]  # what follows "--" may be somebody else's command
+    debug = "--debug" in ours
     try:
         with heeding_sigterm(), standard_output():
-            status = cli.main([a for a in given if a != "--debug"], prog_name="surest", standalone_mode=False)
+            words = [*(word for word in ours if word != "--debug"), *theirs]
+            status = cli.main(words, prog_name="surest", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.Abort as error:
         ended = isinstance(error.__cause__, Terminated)

@@ -26,7 +26,7 @@ def algorithms(as_json: bool) -> None:
         return
     for row, entry in zip(rows, entries, strict=True):
         goal = "best or ε-optimal arm" if row["goal"] == "either" else row["goal"]
-        goal = goal if "best" in entry.answers else TRAITS[entry.answers[0]]
+        goal = goal if "best" in entry.answers else TRAITS[entry.answers[0]].partition(" ")[2]  # without its verb
         say(f"{entry.name}  {goal}, {entry.standing}", bold=entry.name)
         say(f"{entry.summary} ({entry.reference})", wrap=True, indent="    ")
     say("\n--option NAME=VALUE:", bold="--option NAME=VALUE:")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from surest.cli.output import asked, check_drawn, show_result
+from surest.cli.output import asked, show_result, shows_history
 from surest.cli.settings import OF_COMMANDS, Given, option, problem_options, refuse, search_options
 from surest.core.duels import DUELS, pair_labels
 from surest.core.scale import Scale
@@ -53,7 +53,7 @@ def _recorded(given: Given, settings: Given) -> int:
 
     columns = {ours: theirs for ours, _, theirs in (text.partition("=") for text in given["columns"])}
     how = {"columns": columns, "shuffle": given["shuffle"], "record": given["decision"] is not None, **settings}
-    return show_result(search(given["source"], history=check_drawn(given), progress=False, **how), given)
+    return show_result(search(given["source"], history=shows_history(given), progress=False, **how), given)
 
 
 def _judged(given: Given, settings: Given, scale: Scale) -> int:

@@ -1,7 +1,7 @@
 """``surest identify FILE``, read once or, with ``--follow``, again and again: new rows count as they come, until they decide."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -54,8 +54,8 @@ def naming(records: Records, labels: tuple[str, ...], source: str) -> Records:
     return records.since(Records(labels, [np.empty(0)] * len(labels)), source) if labels else records
 
 
-def followed_rewards(given: Given, settings: Given, scale: Scale, seen: Records) -> tuple[Records, int | None]:
-    """Recorded rewards once they decide, or once a signal came: all that there are, and the signal; `seen` are the first."""
+def followed_rewards(given: Given, settings: Given, scale: Scale, seen: Records) -> Records:
+    """Recorded rewards once they decide, or once a signal came: all that there are; `seen` are the first."""
     labels = given["labels"] or _of_two_arms(given, scale, seen).labels
     session = Session(labels, **with_batch({"seed": 0, **settings}))
     feeding = Feeding(session)
@@ -67,8 +67,8 @@ def followed_rewards(given: Given, settings: Given, scale: Scale, seen: Records)
     return _followed(given, scale, judge, Records(labels, [np.empty(0)] * len(labels)))
 
 
-def followed_totals(given: Given, settings: Given, scale: Scale, seen: Totals) -> tuple[Totals, int | None]:
-    """Totals once they decide, or once a signal came, and the signal; `seen` are the first."""
+def followed_totals(given: Given, settings: Given, scale: Scale, seen: Totals) -> Totals:
+    """Totals once they decide, or once a signal came; `seen` are the first."""
 
     def judge(totals: Totals) -> tuple[Running[Answer], bool]:
         running, _ = judge_totals(totals, **settings)
@@ -77,52 +77,59 @@ def followed_totals(given: Given, settings: Given, scale: Scale, seen: Totals) -
     return _followed(given, scale, judge, seen, counted="trials")
 
 
-def _followed(given: Given, scale: Scale, judge: Judge[K], seen: K, counted: str = "pulls") -> tuple[K, int | None]:
-    """Take in a file now, and again whenever it has changed, until that decides, or a signal ends it.
-
-    A file that cannot be taken in is tried again a few times: somebody may be writing it.
-    """
-    source, stamp, strikes, (running, _) = given["source"], None, 0, judge(seen)
+def _followed(given: Given, scale: Scale, judge: Judge[K], seen: K, counted: str = "pulls") -> K:
+    """Take in a file now, and again whenever it has changed, until that decides, or a signal ends it."""
+    running, _ = judge(seen)
     screen = Screen(seen.labels, scale, quiet=given["quiet"])
     screen.view.counted = counted
     # A view that stands still should say what it waits for.
-    screen.view.footing = f"waiting for more in {source}; {screen.view.footing}"
+    screen.view.footing = f"waiting for more in {given['source']}; {screen.view.footing}"
+
+    def wait() -> None:
+        for _ in range(STEPS):
+            screen(running)
+            time.sleep(EVERY / STEPS)
+
+    changes = _changes(given, scale, type(seen), seen, wait)
     with screen, suppress(Stop):
-        while True:
-            before = _stamp(Path(source))
-            if before != stamp or strikes:
-                try:
-                    seen = _still(type(seen), given, scale).since(seen, source)
-                    running, decided = judge(seen)
-                    if decided:
-                        break
-                    stamp, strikes = before, 0
-                except SourceError:
-                    strikes += 1
-                    if strikes > PATIENCE:
-                        raise
-            for _ in range(STEPS):
-                screen(running)
-                time.sleep(EVERY / STEPS)
-    return seen, screen.stopped_by
+        for seen in changes:
+            running, decided = judge(seen)
+            if decided:
+                break
+    return seen
 
 
-def _still(kind: type[K], given: Given, scale: Scale) -> K:
-    """What the file holds by now, which must be of the same kind as before."""
-    found = read(given, scale)
-    if not isinstance(found, kind):
-        what = "rewards" if kind is Records else "totals"
-        raise SourceError(f"{given['source']} held {what}, and does no longer; begin a new search")
-    return found
+def _changes(given: Given, scale: Scale, kind: type[K], seen: K | None, wait: Callable[[], object]) -> Iterator[K]:
+    """What a file of this kind holds now, and whenever it has changed: grown out of what was `seen`, where there is such.
+
+    A file that cannot be taken in is tried again a few times: somebody may be writing it.
+    """
+    source, stamp, strikes = given["source"], None, 0
+    while True:
+        before = _stamp(Path(source))
+        if before != stamp or strikes:
+            try:
+                found = read(given, scale)
+                if not isinstance(found, kind):
+                    what = "rewards" if kind is Records else "totals"
+                    raise SourceError(f"{source} held {what}, and does no longer; begin a new search")
+                if seen is not None:
+                    seen = found = found.since(seen, source)
+                stamp, strikes = before, 0
+                yield found
+            except SourceError:
+                strikes += 1
+                if strikes > PATIENCE:
+                    raise
+        wait()
 
 
 def _of_two_arms(given: Given, scale: Scale, seen: Records) -> Records:
     """The rewards of a file once it has those of at least two arms; `seen` are the first."""
     if len(seen.labels) < 2:
         say(f"surest: waiting for rows of two arms in {given['source']}; --arm names the arms", err=True)
-    while len(seen.labels) < 2:
-        time.sleep(EVERY)
-        seen = _still(Records, given, scale)
+        changes = _changes(given, scale, Records, None, lambda: time.sleep(EVERY))
+        seen = next(found for found in changes if len(found.labels) > 1)
     say(f"surest: following {given['source']}: arms {', '.join(seen.labels)}. --arm names others", err=True)
     return seen
 

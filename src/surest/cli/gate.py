@@ -9,7 +9,6 @@ import click
 
 from surest.cli.settings import (
     Given,
-    check_decision,
     column_options,
     columns_given,
     decision_option,
@@ -62,8 +61,8 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @option("--scorer NAME", "The scorer that counts, if logs have several.")
 @option("--ledger FILE|URL", "Remember all gates: of those that pass, a share of at most --delta is wrong.")
 @option("--show", "List the gates of the --ledger, and judge nothing.")
-@option("--flips FILE", "Write the items that went from right to wrong or back, as CSV.")
-@option("--markdown FILE", "Write a summary for a pull request or a build's page.")
+@option("--flips FILE", "Write the items that went from right to wrong or back, as CSV.", writes="file")
+@option("--markdown FILE", "Write a summary for a pull request or a build's page.", writes="file")
 @option("--speed", "BASELINE and CANDIDATE are commands: is the new one slower?  [margin: 5%]")
 @option("--by", "With --speed: the time that decides.", type=click.Choice(["wall", "cpu"]), default="wall")
 @option("--max-runs N", "With --speed: at most N runs.  [default: 315]")
@@ -82,8 +81,6 @@ def gate(**given: Any) -> int:
     if given["show"]:
         refuse("--show", *given.keys() - {"show", "ledger", "as_json"})
         return _show(given)
-    for path in (given["markdown"], given["flips"], given["decision"]):
-        check_decision(path)
     if given["speed"]:
         refuse("--speed", *given.keys() - HEEDED_BY_SPEED)
         status: int = import_module("surest.speed.cli").judge(given)

@@ -6,8 +6,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from surest.cli import SIGNALLED
-from surest.cli.settings import Given, check_decision, refuse, settings_given, write_decision
+from surest.cli import SIGNALLED, stopped_by
+from surest.cli.settings import Given, refuse, settings_given, write_decision
 from surest.cli.streams import print_json, say
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import Scale, checked_scale
@@ -17,43 +17,39 @@ from surest.result.questions import chosen_names
 from surest.result.table import aligned
 from surest.result.words import after_verdict, cost, health_line, verdict
 from surest.text import count, shell_line, visible
-from surest.writing import check_place
 
 
-def check_drawn(given: Given) -> bool:
-    """Refuse, before any work is done, what cannot be drawn or written. Returns whether evidence over time is to be kept."""
-    if given["picture"] is not None:
-        from surest.report import plots
-
-        plots.checked_path(given["picture"])
-    if given["page"] is not None:
-        check_place(given["page"], "report")
+def shows_history(given: Given) -> bool:
+    """Whether evidence over time is to be kept: for what is drawn, and for programs."""
     return bool(given["as_json"] or given["picture"] or given["page"])
 
 
 def asked(given: dict[str, Any], **more: Any) -> tuple[dict[str, Any], Scale]:
     """Take the settings out of a command's parameters, and the range of the rewards; `more` says what is asked besides.
 
-    What cannot be drawn, written, checked or kept is refused before any work is done.
+    A decision that nobody can check is refused before any work is done.
     """
     if given["study"] is None:
         refuse("this", "storage", only="--study NAME")
-    check_drawn(given)
     settings = settings_given(given)
-    check_decision(given["decision"], {**more, **settings}.get("algorithm") or default_algorithm({**more, **settings}))
+    if given["decision"] is not None:
+        from surest.decision.write import check_algorithm
+
+        check_algorithm({**more, **settings}.get("algorithm") or default_algorithm({**more, **settings}))
     bounds, minimise = settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False)
     return settings, checked_scale(bounds, minimise, given["clip"])
 
 
 def show_result(
     result: Result, given: Given, facts: Mapping[str, Any] = {}, lines: Sequence[str] = (), *,
-    suggestions: Sequence[Mapping[str, Any]] = (), stopped_by: int | None = None,
+    suggestions: Sequence[Mapping[str, Any]] = (),
 ) -> int:  # fmt: skip
     """The verdict, what it cost and the leading arms; with ``--json`` all of it as data, `facts` included.
 
     Returns the exit status: 0 decided, 130 or 143 stopped by a signal, as shells have it, 3 not decided otherwise.
     """
-    undecided = 3 if stopped_by is None or result.reason != "interrupted" else SIGNALLED + stopped_by
+    ended_by = stopped_by()
+    undecided = 3 if ended_by is None or result.reason != "interrupted" else SIGNALLED + ended_by
     status = 0 if result.certified else undecided
     if given["picture"] is not None:
         from surest.report import plots

@@ -17,6 +17,7 @@ from surest.cli.settings import (
 from surest.cli.streams import print_json, say
 from surest.search.plan import plan as planned
 from surest.study.study import open_study
+from surest.writing import written
 
 
 @click.command()
@@ -35,7 +36,7 @@ from surest.study.study import open_study
 @option("--runs", "Searches to simulate.", type=int, default=200, show_default=True)
 @option("--seconds", "Time limit; at least 20 runs are made.", type=float, default=15.0, show_default=True)
 @option("--storage URL", "Storage of SOURCE, if it is a study.")
-@option("--plot FILE", "Draw evaluations against the gap, into a .png, .svg or .pdf file.")
+@option("--plot FILE", "Draw evaluations against the gap, into a .png, .svg or .pdf file.", writes="picture")
 @json_option
 @column_options("arm", "item", "value")
 @problem_options(*FRESH)
@@ -61,8 +62,6 @@ def plan(source: str | None, **params: Any) -> None:
             show = lambda done, of: bar.update(task, completed=done, total=of)  # noqa: E731
             found = planned(what, columns=columns, progress=show, **guesses, **settings)
     if path is not None:
-        from surest.report.plots import checked_path
-
-        checked_path(path)
-        found.plot().get_figure(root=True).savefig(path)  # type: ignore[union-attr]
+        with written(path):
+            found.plot().get_figure(root=True).savefig(path)  # type: ignore[union-attr]
     print_json(found.to_dict()) if as_json else say(str(found))

@@ -5,12 +5,13 @@ import functools
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from surest.cli import Terminated
+import click
+
+from surest.cli import STOPPED_BY, Terminated
 from surest.cli.streams import say
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
@@ -18,6 +19,9 @@ from surest.core.scale import Scale
 from surest.errors import Stop, UsageError
 from surest.report.terminal import EVERY, TICKS, View
 from surest.search.watching import Looks, handled_by
+
+if TYPE_CHECKING:
+    from surest.search.commands import Runner
 
 EVERY_LINE = 2.0  # minimum number of seconds between two plain lines
 SLOWER = 0.02
@@ -33,9 +37,10 @@ class Screen:
     """
 
     def __init__(
-        self, labels: tuple[Any, ...], scale: Scale, *, quiet: bool, kept: bool = False, items: bool = False
-    ) -> None:
-        self.view, self.kept = View(labels, scale, items=items), kept
+        self, labels: tuple[Any, ...], scale: Scale, *, quiet: bool, kept: bool = False, items: bool = False,
+        commands: "Runner | None" = None,
+    ) -> None:  # fmt: skip
+        self.view, self.kept, self.commands = View(labels, scale, items=items), kept, commands
         self.live: Any = None
         if sys.stderr.isatty() and not quiet:
             from rich.live import Live
@@ -48,8 +53,6 @@ class Screen:
         self.looks = None if quiet else Looks(self.show, every=every, growth=1.0, free=0.0)
         self.stopped_by: int | None = None  # the signal that ended it, if one did
         self._in_arm = False
-        self._under_way = 0
-        self._lock = threading.Lock()
         self._said_that_it_waits = False
         self._stack = contextlib.ExitStack()
 
@@ -60,6 +63,7 @@ class Screen:
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
+        click.get_current_context().meta[STOPPED_BY] = self.stopped_by
 
     @property
     def stopping(self) -> bool:
@@ -91,21 +95,6 @@ class Screen:
 
         return guarded
 
-    def counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that other threads call, counted while it runs."""
-
-        @functools.wraps(function, updated=())
-        def counting(*arguments: Any) -> Any:
-            with self._lock:
-                self._under_way += 1
-            try:
-                return function(*arguments)
-            finally:
-                with self._lock:
-                    self._under_way -= 1
-
-        return counting
-
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         again, self.stopped_by = self.stopped_by is not None, number
         if again or (self._in_arm and not self.kept):
@@ -115,7 +104,7 @@ class Screen:
 
     def _say_that_it_waits(self) -> None:
         """Say, once, what the end of the search waits for. A signal's handler may call this: it writes past all buffers."""
-        running = self._under_way + self._in_arm
+        running = self._in_arm if self.commands is None else self.commands.under_way
         if self._said_that_it_waits or not running or not self.kept:
             return
         self._said_that_it_waits = True

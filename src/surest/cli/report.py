@@ -15,12 +15,11 @@ from surest.report.report import read_report, report_of_study, write_report
 from surest.result.gate import Gate
 from surest.result.words import verdict
 from surest.study.study import open_study
-from surest.writing import check_place
 
 
 @click.command()
 @click.argument("subject", metavar="STUDY|RESULT")
-@option("--output FILE", "Where to write it: .html, .md or .json.", required=True)
+@option("--output FILE", "Where to write it: .html, .md or .json.", writes="report", required=True)
 @algorithm_option
 @storage_option
 @click.pass_context
@@ -29,7 +28,6 @@ def report(context: click.Context, subject: str, output: str, algorithm: str | N
 
     RESULT is a file, or - for standard input. Anything else is the name of a study; with --storage, it always is.
     """
-    check_place(output, "report")
     named = context.get_parameter_source("storage") is ParameterSource.COMMANDLINE
     is_file = not named and (subject == "-" or Path(subject).is_file())
     found = _from_file(subject) if is_file else _from_study(subject, storage, algorithm, named)

@@ -18,7 +18,7 @@ import msgspec
 
 from surest.arms.files import read_items
 from surest.arms.kinds import Functions, kind_of_arms
-from surest.cli.output import check_drawn, command_again, show_result
+from surest.cli.output import command_again, show_result, shows_history
 from surest.cli.progress import Screen
 from surest.cli.settings import Given
 from surest.cli.streams import say
@@ -139,14 +139,13 @@ def run_commands(
         values = [item.value for item in read_items(given["items"])]
         items = [value if isinstance(value, str) else json.dumps(value) for value in values]
     labels, listed = tuple(players or [command.label for command in commands]), items is not None and not players
-    screen = Screen(labels, scale, quiet=given["quiet"], kept=True, items=listed)
-    functions = [screen.counted(runner.arm(command)) for command in commands]
-    asked = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
+    screen = Screen(labels, scale, quiet=given["quiet"], kept=True, items=listed, commands=runner)
+    functions = [runner.arm(command) for command in commands]
     if items is not None and listed:
-        asked["items"] = item_keys(items)
+        settings = {**settings, "items": item_keys(items)}
     with ThreadPoolExecutor(workers) as pool:
         work = lambda seed: work_of(functions, seed, seeded=True, items=items, drawn=bool(players))  # noqa: E731
-        return searched(given, asked, scale, screen, work, pool, workers, runner)
+        return searched(given, settings, scale, screen, work, pool, workers)
 
 
 def run_python(given: Given, settings: Given, scale: Scale, arms: Any) -> int:
@@ -156,22 +155,24 @@ def run_python(given: Given, settings: Given, scale: Scale, arms: Any) -> int:
         raise click.UsageError("--study needs --command or Python callables; other rewards come again with --seed")
     screen = Screen(tuple(map(str, source.labels)), scale, quiet=given["quiet"], kept=True)
     guarded = [screen.arm(label, arm) for label, arm in zip(screen.view.labels, source.functions, strict=True)]
-    asked = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
-    return searched(given, asked, scale, screen, lambda seed: work_of(guarded, seed), None)
+    return searched(given, settings, scale, screen, lambda seed: work_of(guarded, seed), None)
 
 
 def searched(
     given: Given, settings: Given, scale: Scale, screen: Screen, work: Callable[[int], Work],
-    pool: Executor | None, workers: int = 1, runner: Runner | None = None,
+    pool: Executor | None, workers: int = 1,
 ) -> int:  # fmt: skip
     """Let a driver do the `work` that a seed makes, on the study that keeps its rewards, and show what was found."""
-    labels, history, record = screen.view.labels, check_drawn(given), given["decision"] is not None
+    labels, runner, record = screen.view.labels, screen.commands, given["decision"] is not None
+    settings = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
     if given["on_failure"] is not None:
         value = scale.number(given["on_failure"], "--on-failure")
         settings = {**settings, "on_failure": value, "retries": given["retries"]}
     with kept(given, labels, workers, settings) as study:
         problem = msgspec.structs.replace(study.settings.problem, labels=labels)
-        with Run(study, problem, view=screen, history=history, record=record, retries=given["retries"]) as run:
+        with Run(
+            study, problem, view=screen, history=shows_history(given), record=record, retries=given["retries"]
+        ) as run:
             try:
                 drive(run.desk, work(problem.seed), pool, workers)
             finally:
@@ -182,7 +183,7 @@ def searched(
         result = run.found()
         last = {} if runner is None else runner.said
         said = {**{label: last[label] for label in labels if label in last}, **last}
-        status = show_result(result, given, {"last_failures": said}, stopped_by=screen.stopped_by)
+        status = show_result(result, given, {"last_failures": said})
     for label, why in said.items():
         what = f"duel of {label}" if settings.get("algorithm") == DUELS else f"run of arm {label!r}"
         say(f"surest: a {what} failed: {why}", err=True)

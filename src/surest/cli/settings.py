@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import click
@@ -27,12 +28,22 @@ VALUES: dict[str, Any] = {
 """What click reads where a value is written so; others are text."""
 
 
-def option(written: str, what: str, **how: Any) -> Decorator:
+def option(written: str, what: str, *, writes: str = "", **how: Any) -> Decorator:
     """An option of a command: its names and its value, as help shows them, and what it says.
 
-    ``--suggest K`` takes a value of the kind in `VALUES`, ``--arm labels NAME...`` may be repeated, ``--quiet`` is a flag.
+    ``--suggest K`` takes a value of the kind in `VALUES`, ``--arm labels NAME...`` may be repeated, ``--quiet`` is a flag. A file
+    that the command `writes` (a file, a report or a picture) is refused where it cannot be: before any work is done.
     """
+
+    def check(context: click.Context, option: click.Parameter, path: Any) -> Any:
+        if path is not None and writes == "picture":
+            import_module("surest.report.plots").checked_path(path)
+        elif path is not None:
+            check_place(path, writes)
+        return path
+
     *names, value = written.split()
+    how = {"callback": check, **how} if writes else how
     if value.startswith("-") or value.islower():
         names.append(value)
         how = how if {"type", "default"} & how.keys() else {"is_flag": True, **how}
@@ -61,22 +72,13 @@ def check_bounds(context: click.Context, option: click.Parameter, text: str | No
     return text
 
 
-def whole_budget(budget: float | None) -> int | None:
-    """A budget as a whole number of pulls."""
-    if budget is None:
-        return None
-    if not 0 <= budget < math.inf or budget != int(budget):
-        raise click.BadParameter(f"{budget} is not a number of evaluations such as 1e6", param_hint="--budget")
-    return int(budget)
-
-
 json_option = option("--json as_json", "Print one JSON object.")
 option_option = option(
     "--option options NAME=VALUE...",
     "An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
 )
 decision_option = option(
-    "--decision FILE", "Write the verdict and its evidence, for surest-verify: .jsonl or .jsonl.gz."
+    "--decision FILE", "Write the verdict and its evidence, for surest-verify: .jsonl or .jsonl.gz.", writes="file"
 )
 STORED = "Storage of the study.  [default: sqlite:///surest.db]"
 storage_option = option("--storage URL", STORED, envvar="SUREST_STORAGE")
@@ -111,8 +113,8 @@ search_options = several(
     option("--on-failure X", "The number recorded after the last retry."),
     option("--study NAME", "Keep the rewards in a study; continue it if it exists."),
     storage_option,
-    option("--plot picture FILE", "Draw the result: .png, .svg or .pdf."),
-    option("--report page FILE", "Write a report on the result: .html, .md or .json."),
+    option("--plot picture FILE", "Draw the result: .png, .svg or .pdf.", writes="picture"),
+    option("--report page FILE", "Write a report on the result: .html, .md or .json.", writes="report"),
     decision_option,
     json_option,
     option("--quiet", "Show no progress."),
@@ -135,17 +137,6 @@ def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
     """Take a file's own names of its columns out of a command's parameters: ``--arm-column`` and its like."""
     named = {name.removesuffix("_column"): value for name, value in params.items() if name.endswith("_column")}
     return {name: value for name, value in named.items() if value is not None}
-
-
-def check_decision(path: str | None, algorithm: Any = None) -> None:
-    """Refuse, before any work is done, a file that cannot be written, and an algorithm whose decisions nobody can check."""
-    if path is None:
-        return
-    check_place(path)
-    if algorithm is not None:
-        from surest.decision.write import check_algorithm
-
-        check_algorithm(algorithm)
 
 
 def write_decision(result: Any, path: str | None) -> dict[str, str] | None:
@@ -172,7 +163,11 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget, "cost": parse_costs}
+PARSERS: dict[str, Callable[[Any], Any]] = {
+    "bounds": parse_bounds,
+    "budget": lambda given: int(given) if given.is_integer() else given,  # 1e6 is a whole number, too
+    "cost": parse_costs,
+}
 """How a text or number on the command line becomes a setting, where click does not know."""
 TYPES: dict[str, Any] = {
     **PLAIN_KINDS,

@@ -18,8 +18,9 @@ from surest.arms.instances import KINDS, is_path
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.arms.recorded import ABOUT_ITEMS, Records
 from surest.arms.totals import Totals
+from surest.cli import stopped_by
 from surest.cli.following import followed_rewards, followed_totals, naming
-from surest.cli.output import check_drawn, command_again, show_result
+from surest.cli.output import command_again, show_result, shows_history
 from surest.cli.progress import Screen
 from surest.cli.settings import Given
 from surest.cli.streams import say
@@ -80,29 +81,26 @@ SUGGESTED = 5  # arms to evaluate next that are listed, where nothing else is sa
 
 def identify_totals(given: Given, settings: Given, scale: Scale, totals: Totals) -> int:
     """Judge the totals of a table, or, with --follow, until they decide."""
-    stopped_by = None
     if given["follow"]:
-        totals, stopped_by = followed_totals(given, settings, scale, totals)
-    result = _ended(find_best(totals, **settings), stopped_by)
-    return show_result(result, given, {"about": ASSUMED}, stopped_by=stopped_by)
+        totals = followed_totals(given, settings, scale, totals)
+    return show_result(_ended(find_best(totals, **settings)), given, {"about": ASSUMED})
 
 
 def identify_recorded(given: Given, settings: Given, scale: Scale, records: Records) -> int:
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
-    stopped_by = None
     if given["follow"]:
-        records, stopped_by = followed_rewards(given, settings, scale, records)
+        records = followed_rewards(given, settings, scale, records)
     records = naming(records, given["labels"], given["source"])
     # The next call, on a longer file, must continue the same run: so the seed is 0 by default.
     how = {"record": given["decision"] is not None, "shuffle": given["shuffle"], "finished": given["finished"]}
-    result = _ended(find_best(replace(records, column=None), **{"seed": 0, **settings}, **how), stopped_by)
+    result = _ended(find_best(replace(records, column=None), **{"seed": 0, **settings}, **how))
     used, rows = result.evaluations, sum(map(len, records.rewards))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     unused, why = rows - used, "needed" if result.certified else "used"
     facts = {"rows": rows, "unused": unused, "suggestions": next_}
     spare = f"; {count(unused)} of them {'was' if unused == 1 else 'were'} not {why}" if unused > 0 else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
-    status = show_result(result, given, facts, lines, suggestions=next_, stopped_by=stopped_by)
+    status = show_result(result, given, facts, lines, suggestions=next_)
     for file in records.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     column = records.column
@@ -121,7 +119,7 @@ def identify_simulated(given: Given, settings: Given, scale: Scale, arms: Finite
     if is_path(given["source"]):
         result = replace(result, resampled=True)
     comparison = importlib.import_module("surest.lab.characteristic").comparison  # nobody else needs it
-    return _shown(result, given, screen, lines=comparison(result, arms.mirrored() if scale.minimise else arms))
+    return _shown(result, given, lines=comparison(result, arms.mirrored() if scale.minimise else arms))
 
 
 def identify_python(given: Given, settings: Given, scale: Scale, arms: Any) -> int:
@@ -131,23 +129,23 @@ def identify_python(given: Given, settings: Given, scale: Scale, arms: Any) -> i
     if isinstance(source, Functions):
         arms = {label: screen.arm(label, arm) for label, arm in zip(source.labels, source.functions, strict=True)}
     result = _searched(given, settings, screen, arms)
-    return _shown(result, given, screen, "rewards are not kept without --study NAME. ")
+    return _shown(result, given, "rewards are not kept without --study NAME. ")
 
 
-def _ended(result: Result, stopped_by: int | None) -> Result:
+def _ended(result: Result) -> Result:
     """A result, with the reason that a signal gave it."""
-    return result if stopped_by is None or result.certified else replace(result, reason="interrupted")
+    return result if stopped_by() is None or result.certified else replace(result, reason="interrupted")
 
 
 def _searched(given: Given, settings: Given, screen: Screen, arms: Any) -> Result:
     how: dict[str, Any] = {"vectorised": given["vectorised"], "record": given["decision"] is not None}
     with screen:
-        return find_best(arms, **settings, **how, on_request=screen, progress=False, history=check_drawn(given))
+        return find_best(arms, **settings, **how, on_request=screen, progress=False, history=shows_history(given))
 
 
-def _shown(result: Result, given: Given, screen: Screen, kept: str = "", lines: Sequence[str] = ()) -> int:
+def _shown(result: Result, given: Given, kept: str = "", lines: Sequence[str] = ()) -> int:
     """Show what was found and, where a signal ended it, the command that does it again."""
-    status = show_result(result, given, {}, lines, stopped_by=screen.stopped_by)
-    if screen.stopped_by is not None:
+    status = show_result(result, given, {}, lines)
+    if stopped_by() is not None:
         say(f"surest: {kept}To do it again:\n  {command_again(click.get_current_context(), result.seed)}", err=True)
     return status

@@ -14,7 +14,6 @@ from surest.cli.settings import (
     FRESH,
     Decorator,
     Function,
-    check_decision,
     decision_option,
     option,
     problem_options,
@@ -303,7 +302,6 @@ def result(opened: Study, decision: str | None = None) -> Said:
     """Print the verdict. Exit status 0 if it is certified, 3 if not (yet)."""
     from surest.cli.glance import show_verdict
 
-    check_decision(decision)
     found = opened.result(record=decision is not None)
     told = write_decision(found, decision)
     data = found.to_dict() | ({} if told is None else {"decision": told})
@@ -312,7 +310,7 @@ def result(opened: Study, decision: str | None = None) -> Said:
 
 @study.command()
 @click.argument("name")
-@option("--output FILE", "Write to a file instead.", type=click.Path(dir_okay=False))
+@option("--output FILE", "Write to a file instead.", type=click.Path(dir_okay=False), writes="file")
 @algorithm_option
 @common
 def export(name: str, output: str | None, algorithm: str | None, storage: str, as_json: bool) -> None:

@@ -88,13 +88,10 @@ def checked_names(labels: Sequence[Any], what: str) -> list[str]:
 
 def header_of(problem: Problem, labels: list[str], **more: Any) -> dict[str, Any]:
     """The fields of the first line, and `more`; `labels` are those of the arms at the start."""
-    asked = problem.delta, problem.epsilon, problem.bounds, problem.minimise
-    return first_line(problem.algorithm, labels, asked, str(problem.seed), note=problem.note, **more)
+    own = {name: getattr(problem, name) for name in ("delta", "epsilon", "bounds", "minimise")}
+    return first_line(problem.algorithm, labels, **own, seed=str(problem.seed), note=problem.note, **more)
 
 
-def first_line(
-    algorithm: Any, labels: list[str], asked: tuple[float, float, tuple[float, float], bool], seed: str, **more: Any
-) -> dict[str, Any]:
-    """The fields that every first line has, and `more`; `asked`: δ, ε, the bounds of rewards, whether small ones are good."""
-    own = dict(zip(("delta", "epsilon", "bounds", "minimise"), asked, strict=True))
-    return {"version": 1, "algorithm": algorithm, "labels": labels, **own, "seed": seed, "note": "", **more}
+def first_line(algorithm: Any, labels: list[str], **asked: Any) -> dict[str, Any]:
+    """The fields of a first line."""
+    return {"version": 1, "algorithm": algorithm, "labels": labels, **asked}

@@ -42,9 +42,6 @@ class Slot(NamedTuple):
     against: list[list[float]]
 
 
-NO_SLOT = Slot(0, [], [], [])
-
-
 def decision_on_pulls(
     problem: Problem, transcript: Sequence[Exchange], additions: Sequence[tuple[int, int]],
     events: Iterable[EvaluationEvent],
@@ -59,14 +56,12 @@ def decision_on_pulls(
     writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions), may_pair, events)
     waiting = list(additions)
     for place, (request, reply) in enumerate(transcript):
-        while waiting and waiting[0][0] < place:
-            writer.grow(waiting.pop(0)[1])
         assert isinstance(request, Pull)
         writer.stake(request)
         writer.events.write(writer.chain, request)
         writer.count(request, reply)
-    while waiting and waiting[0][0] < len(transcript):
-        writer.grow(waiting.pop(0)[1])
+        while waiting and waiting[0][0] <= place:
+            writer.grow(waiting.pop(0)[1])
     return writer.conclude()
 
 
@@ -145,7 +140,7 @@ class _Writer:
 
     def _see_refuted(self, at: int) -> None:
         book, slot, goal = self.book, self.slot, self.book.goal
-        found = self._found(slot or NO_SLOT)
+        found = self._found(slot.arms if slot is not None else [])
         for j in np.flatnonzero(book.accounts - book.prices >= goal).tolist():
             if (ANY, j) not in found:
                 found[ANY, j] = self._by_account(j, at)
@@ -170,10 +165,10 @@ class _Writer:
         said = {"arms": [int(j == 0), j], "slot": 0, "line": at, "levels": []}
         return {**said, "bets": 1, "accuracy": 0.0, "nats": nats}
 
-    def _found(self, slot: Slot) -> Found:
-        """The witnesses that count with those of a slot: for sets and with ε > 0, only those for the same arms."""
+    def _found(self, arms: list[int]) -> Found:
+        """The witnesses that count with those for some arms: for sets and with ε > 0, only those for the same arms."""
         alone = self.sets is not None or self.problem.epsilon > 0
-        return self.found.setdefault(tuple(slot.arms) if alone else (), {})
+        return self.found.setdefault(tuple(arms) if alone else (), {})
 
     def _witness(self, slot: Slot, i: int, j: int, at: int, accuracy: float) -> dict[str, Any]:
         """The witness that an arm is refuted, by the ledger; the verifier checks it."""
@@ -203,7 +198,7 @@ class _Writer:
         status = self.ledger.status() if len(self.since) > 1 else Status(leader=0)
         arms = sorted(status.chosen) if self.sets is not None else [status.leader]
         known, epsilon = len(self.since), self.problem.epsilon
-        found = self._found(Slot(0, arms, [], []))
+        found = self._found(arms)
         pairs = [(i, j) for i in arms for j in range(known) if j not in arms]
         open_pairs = [(i, j) for i, j in pairs if (i if self.sets is not None else ANY, j) not in found]
         within, close = (epsilon, []) if not open_pairs else self._close(status, arms, open_pairs)

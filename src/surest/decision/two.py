@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,39 +17,25 @@ GATE_VERSION = 3
 known before."""
 
 
-class Fought(NamedTuple):
-    """A challenge that has ended."""
+def decision_of_challenge(
+    names: tuple[str, str], items: Sequence[Any], scale: Scale, delta: float, worth: float, *, level: float, number: int,
+    key: str, known: Mapping[int, float], scores: Sequence[tuple[int, float, float]], verdict: str, wealth: float,
+) -> Chain:  # fmt: skip
+    """The lines of a challenge's decision; `names` are those of the champion and of the challenger.
 
-    names: tuple[str, str]  # of the champion and of the challenger
-    items: Sequence[Any]
-    scale: Scale
-    delta: float
-    worth: float
-    level: float
-    number: int
-    key: str  # draws the order
-    known: Mapping[int, float]
-    """The champion's scores that were known at the start, by the position of the item."""
-    scores: Sequence[tuple[int, float, float]]
-    """Of each item that counted: its position, the champion's score and the challenger's."""
-    verdict: str
-    wealth: float  # what the bets that decided it came to
-
-
-def decision_of_challenge(fought: Fought) -> Chain:
-    """The lines of a challenge's decision."""
-    scale, items = fought.scale, checked_names(fought.items, "items")
-    asked = fought.delta, fought.worth, (scale.low, scale.high), scale.minimise
-    header = first_line(
-        "champion", checked_names(fought.names, "candidates"), asked, fought.key, items=items, target="items"
-    )
-    known = [list(pair) for pair in sorted(fought.known.items())]
-    chain = Chain(header | {"level": fought.level, "number": fought.number, "known": known})
-    for item, old, new in fought.scores:
+    The `key` drew the order; `known` are the champion's scores at the start, by the position of the item. `scores` has the
+    position of each item that counted, the champion's score and the challenger's, and `wealth` is what the bets came to.
+    """
+    chain = Chain(first_line(
+        "champion", checked_names(names, "candidates"), delta=delta, epsilon=worth, bounds=(scale.low, scale.high),
+        minimise=scale.minimise, seed=key, note="", items=checked_names(items, "items"), target="items", level=level,
+        number=number, known=[list(pair) for pair in sorted(known.items())],
+    ))  # fmt: skip
+    for item, old, new in scores:
         chain.add("scores", item=item, arms=[0, 1], values=[old, new])
-    said, counted = fought.verdict != "undecided", len(fought.scores)
-    decided = [[counted, math.log(fought.wealth)]] if said and fought.wealth < math.inf else []
-    return _concluded(chain, fought.verdict, said and not decided, {}, counted, decided)
+    said = verdict != "undecided"
+    decided = [[len(scores), math.log(wealth)]] if said and wealth < math.inf else []
+    return _concluded(chain, verdict, said and not decided, {}, len(scores), decided)
 
 
 def _concluded(
@@ -69,14 +55,14 @@ def decision_of_gate(gate: Gate) -> Chain:
         return [value for _, value in sorted(zip(places, values, strict=True))]
 
     items = [*listed(names), *(f"(item {k + 1})" for k in unnamed if not gate.places)]
-    asked = gate.delta, gate.margin, gate.bounds, gate.minimise
-    header = first_line(
-        "gate", checked_names(gate.names, "arms"), asked, gate.seed or "", items=items, target=gate.target
-    ) | {"version": GATE_VERSION, "predicted": gate.share < 1, "equivalent": gate.equivalent, "level": level}
     known = bool(gate.features)
-    header["baseline"] = listed([row[1] for row in gate.scores]) if known else []
-    header["features"] = listed([*map(list, gate.features)]) if known else []
-    chain = Chain(header)
+    chain = Chain(first_line(
+        "gate", checked_names(gate.names, "arms"), delta=gate.delta, epsilon=gate.margin, bounds=gate.bounds,
+        minimise=gate.minimise, seed=gate.seed or "", note="", items=items, target=gate.target, version=GATE_VERSION,
+        predicted=gate.share < 1, equivalent=gate.equivalent, level=level,
+        baseline=listed([row[1] for row in gate.scores]) if known else [],
+        features=listed([*map(list, gate.features)]) if known else [],
+    ))  # fmt: skip
     happened: dict[str, Counter[tuple[str, int]]] = {}
     for what, arm, name in gate.events:
         happened.setdefault(name, Counter())[what, arm] += 1

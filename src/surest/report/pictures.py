@@ -279,10 +279,8 @@ def evidence_text(result: Result) -> str:
 
 
 def evaluated(result: Result) -> str:
-    """What evaluations are called: pulls, duels or, on a list, evaluations."""
-    if result.duels is not None:
-        return "duels"
-    return "pulls" if result.listed is None else "evaluations"
+    """What evaluations are called: pulls, trials, duels or, on a list, evaluations."""
+    return result.arms.counted if result.listed is None else "evaluations"
 
 
 def fenced(text: str) -> str:

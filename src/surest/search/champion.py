@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from math import nan
 from os import PathLike
@@ -15,7 +16,8 @@ import numpy as np
 from surest.core.keywords import FUNCTION, SEED, Kind, check_keywords, number
 from surest.core.problem import problem_of
 from surest.core.scale import checked_scale
-from surest.decision.two import Fought, decision_of_challenge
+from surest.decision.chain import Chain
+from surest.decision.two import decision_of_challenge
 from surest.errors import UsageError
 from surest.evidence.lists.champion import Contest, fresh_order, order_key
 from surest.search.call import is_async
@@ -53,8 +55,8 @@ class Challenge:
     level: float
     """With which probability at most "promoted" is wrong."""
     note: str = ""
-    fought: Fought | None = field(default=None, repr=False, compare=False)
-    """What the verdict rests on; None before there is one."""
+    fought: Callable[[], Chain] | None = field(default=None, repr=False, compare=False)
+    """Puts together what the verdict rests on; None before there is one."""
 
     @property
     def promoted(self) -> bool:
@@ -69,7 +71,7 @@ class Challenge:
         """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known."""
         if self.fought is None:
             raise UsageError(f"there is no decision to write: {self.note or 'the challenge is under way'}")
-        return decision_of_challenge(self.fought).write(path)
+        return self.fought().write(path)
 
     def __str__(self) -> str:
         if not self.number:
@@ -261,11 +263,11 @@ class _UnderWay:
         if verdict == "promoted" and not book.crown(self._champion[0], self._candidate):
             verdict, note = "undecided", "it is better than a champion that another one has replaced meanwhile"
         book.end(begun.number, verdict, contest.path.tolist())
-        fought = Fought(
-            (str(self._champion[1]), str(self._candidate)), of.items, of._scale, of.delta, of.worth, begun.level,
-            begun.number, order_key(of._seed, begun.number), beforehand,
-            [(item, self._told[True][item], self._told[False][item]) for item in order[: contest.counted]],
-            verdict, contest.wealth,
+        fought = partial(
+            decision_of_challenge, (str(self._champion[1]), str(self._candidate)), of.items, of._scale, of.delta, of.worth,
+            level=begun.level, number=begun.number, key=order_key(of._seed, begun.number), known=beforehand,
+            scores=[(item, self._told[True][item], self._told[False][item]) for item in order[: contest.counted]],
+            verdict=verdict, wealth=contest.wealth,
         )  # fmt: skip
         self.found = replace(self._so_far(verdict, contest, begun, note), fought=fought)
 

@@ -160,6 +160,11 @@ class Runner:
         self._stopped = False
         self._guard = Watchman()
 
+    @property
+    def under_way(self) -> int:
+        """How many commands run."""
+        return len(self._live)
+
     def arm(self, command: Command) -> Callable[..., Scored]:
         """A command as a function: of the seed, or of an item and the seed."""
         return lambda *given: self.run(command, given[-1], *map(str, given[:-1]))

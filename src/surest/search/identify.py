@@ -250,7 +250,8 @@ def judge_totals(totals: Totals, **settings: Any) -> tuple[Running[Answer], Prob
         raise UsageError("totals count successes, 1 each, and failures, 0 each; leave out bounds")
     problem = problem_of(totals.labels, algorithm=TALLY, trials=totals.trials.tolist(), **settings)
     running = running_on(msgspec.structs.replace(problem, cost=None, budget_cost=None))  # nothing is spent
-    answer_from(totals.bandit(problem.scale), running)
+    if running.request is not None:  # the one for all trials
+        running.send(totals.atoms(running.request.arms, problem.scale))
     return running, problem
 
 

@@ -13,7 +13,7 @@ from surest.cli.streams import print_json, say
 from surest.errors import Stop
 from surest.speed.result import Timings, markdown
 from surest.text import plain_data
-from surest.writing import check_place, written
+from surest.writing import written
 
 BY = ("wall", "cpu")
 
@@ -45,8 +45,8 @@ BY = ("wall", "cpu")
 @option("-i --ignore-failure", "Count runs with a nonzero exit status.")
 @option("-n --command-name names NAME...", "A name for a command; repeat for each.")
 @option("--seed S", "The seed of the order within blocks.", type=click.IntRange(0))
-@option("--export-json FILE", "Write all times as hyperfine does.")
-@option("--export-markdown FILE", "Write the table as hyperfine does.")
+@option("--export-json FILE", "Write all times as hyperfine does.", writes="file")
+@option("--export-markdown FILE", "Write the table as hyperfine does.", writes="file")
 @json_option
 @option("--quiet", "Show no progress.")
 def fastest(**given: Any) -> int:
@@ -62,8 +62,6 @@ def fastest(**given: Any) -> int:
     from surest.speed.run import labelled
     from surest.speed.view import FastestView, show
 
-    for path in filter(None, (given["export_json"], given["export_markdown"])):
-        check_place(path)
     commands = labelled(given["commands"], given["names"])
     if given["no_shell"]:
         if given["shell"] not in (None, "none"):

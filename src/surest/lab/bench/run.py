@@ -83,20 +83,21 @@ class Replication:
 
 def cases(
     instances: Sequence[Instance], algorithms: Sequence[Algorithm], deltas: Sequence[float], *, epsilon: float = 0.0,
-    budget: int | None = None, left_out: Callable[[str], None] | None = None,
+    budget: float | None = None, left_out: Callable[[str], None] | None = None,
 ) -> list[Case]:  # fmt: skip
     """Every combination that makes sense; one that does not is refused, or told to `left_out` where that is given.
 
     An algorithm is a name, ``file.py:function``, or a generator function.
     """
-    if budget is not None and budget < 1:
-        raise UsageError(f"the budget is {budget}; it must be a number of pulls ≥ 1")
+    if budget is not None and not (1 <= budget < math.inf and budget == int(budget)):
+        raise UsageError(f"the budget is {budget:g}; it must be a whole number of pulls ≥ 1, such as 1e6")
+    whole = None if budget is None else int(budget)
     found, said = [], set()
     for instance in instances:
         for algorithm in algorithms:
             for delta in deltas:
                 try:
-                    found.append(_case(instance, algorithm, checked_delta(delta), epsilon, budget))
+                    found.append(_case(instance, algorithm, checked_delta(delta), epsilon, whole))
                 except UsageError as error:
                     if left_out is None:
                         raise

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from surest.algorithms import REGISTRY
 from surest.cli.console import Output
 from surest.cli.output import command_again, say_table
-from surest.cli.settings import option, whole_budget
+from surest.cli.settings import option
 from surest.cli.streams import print_json, say
 from surest.errors import UsageError
 from surest.lab.bench import items as listed_tables
@@ -71,7 +71,7 @@ class Bench(click.Command):
 @option("--json form", "Print a JSON list of rows.", flag_value="json")
 @option("--csv form", "Print rows as CSV.", flag_value="csv")
 @option("--markdown form", "Print a Markdown table.", flag_value="markdown")
-@option("--plot FILE", "Write a picture (.png, .svg or .pdf).")
+@option("--plot FILE", "Write a picture (.png, .svg or .pdf).", writes="picture")
 @option("--picture", "Which one.", type=click.Choice(PICTURES), default="auto", show_default=True)
 @option("--output FILE", "Keep every finished replication in FILE (JSON lines).")
 @option("--resume", "Go on with the same benchmark where it was interrupted.")
@@ -88,10 +88,6 @@ def bench(sources: tuple[str, ...], **given: Any) -> None:
     runs, seed, plot, quiet = given["runs"], given["seed"], given["plot"], given["quiet"]
     if runs is not None and runs < 1:
         raise UsageError(f"--runs {runs}: give at least 1")
-    if plot is not None:
-        from surest.report.plots import checked_path
-
-        checked_path(plot)
     tell = (lambda message: None) if quiet else (lambda message: say(f"surest: {message}", err=True))
     of = {"data": given["data"], "only": given["only"], "skipped": tell}
     found = {i.key: (i, source) for source in sources for i in instances_of(source, **of)}
@@ -101,7 +97,7 @@ def bench(sources: tuple[str, ...], **given: Any) -> None:
         list(dict.fromkeys(names)) or [name for name, entry in REGISTRY.items() if entry.works_on != "items"],
         list(dict.fromkeys(levels)),
         epsilon=given["epsilon"],
-        budget=whole_budget(given["budget"]),
+        budget=given["budget"],
         left_out=None if names else tell,
     )
     if not everything:
