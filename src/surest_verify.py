@@ -22,7 +22,7 @@ import sys
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations, islice, pairwise
 from typing import IO, Any
@@ -32,7 +32,7 @@ LONGEST = 2**25  # bytes of a line
 PIECE = 2**16  # bytes read at a time
 Line = dict[str, Any]
 REAL, PART, COUNT = (float, -1e15, 1e15), (float, 0, 1), (int, 0, 2**53)  # kinds of values: see `check`
-HEADER: Line = {"version": (int, 1, 3), "algorithm": str, "labels": [str], "delta": (float, 1e-300, 1 - U)}
+HEADER: Line = {"version": (int, 1, 4), "algorithm": str, "labels": [str], "delta": (float, 1e-300, 1 - U)}
 HEADER |= {"epsilon": (float, 0, 1e15), "bounds": [REAL], "minimise": bool, "seed": str, "note": str}
 CLAIM = {"arms": [COUNT], "certified": bool, "contenders": [COUNT], "within": REAL, "delta": PART, "events": dict}
 
@@ -575,13 +575,50 @@ def paid(wealth: list[float], by: list[float]) -> list[float]:
     return [min(one * factor, 1e290) * (one * factor >= 1e-290) for one, factor in zip(wealth, by, strict=True)]
 
 
-def mixed(wealth: list[float], first: float, t: int) -> float:
-    """The mixture of nine wealths after t items, minus what rounding may have added: at most 16u per item."""
-    return (first * wealth[0] + (1 - first) / 8 * math.fsum(wealth[1:])) * (1 - 16 * U * (t + 1))
+def parts(first: float) -> list[float]:
+    """What nine wealths begin with, the first of them with so much."""
+    return [first, *8 * [(1 - first) / 8]]
+
+
+def mixed(wealth: list[float], weights: list[float], t: int) -> float:
+    """The mixture of wealths after t items, minus what rounding may have added: at most 16u per item."""
+    return math.fsum(map(operator.mul, weights, wealth)) * (1 - 16 * U * (t + 1))
+
+
+Staking = Callable[[float, float, float, float, int], list[float]]
+"""The stakes by the sum and the squares of t earlier values, in that order: the mean gain if their mean is 0, the most that an
+item can take, and t are the last three."""
+LEADS = [2.0**k for k in range(3, -4, -1)]
+LEAD_PARTS = [1 / (1 + math.log(lead) ** 2) for lead in LEADS]
+LEAD_PARTS = [part / math.fsum(LEAD_PARTS) for part in LEAD_PARTS]
+
+
+def by_leads(level: float, total: int) -> Staking:
+    """Stakes as if the mean were above the level by each lead; `total` is 0 for a population."""
+    likely = max(-level, 0.03, 2 / math.sqrt(total) if total else 0.0)
+
+    def stakes(seen: float, squares: float, sure: float, room: float, t: int) -> list[float]:
+        second, gap = (squares + 1.5) / (t + 10), likely * total / (total - t) if total else likely
+        return [min(lead * gap / (second + (lead * gap) ** 2), 0.9 / room) for lead in LEADS]
+
+    return stakes
+
+
+def by_mean(level: float, lean: bool) -> Staking:
+    """Nine stakes: one by the mean so far, and those of 0.9, 0.45, … of the wealth."""
+
+    def stakes(seen: float, squares: float, sure: float, room: float, t: int) -> list[float]:
+        second = (squares + 1.5) / (t + 10)
+        most = 300.0 * level**2 if lean else 0.0
+        shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
+        gain = seen / (t + shrink) + sure
+        return [min(max(gain, 0.0) / (second + gain**2), 0.9 / room), *(0.9 / room / 2**k for k in range(8))]
+
+    return stakes
 
 
 def bets_above(
-    pairs: list[tuple[float, float]], total: int, level: float, first: float, lean: bool,
+    pairs: list[tuple[float, float]], total: int, level: float, weights: list[float], stakes: Staking,
     predictions: list[tuple[float, int, float]] | None = None, share: float = 1.0, spread: float = 1.0,
 ) -> Iterator[float]:  # fmt: skip
     """The wealth, after 0, 1, … items, of bets that the mean of x − y is more than `level`; `total` is 0 for a population.
@@ -590,37 +627,31 @@ def bets_above(
     minus a prediction: `predictions` has, for each item, the prediction, the exact sum of those for it and all later items, and
     the largest amount by which x − y may fall short of it.
     """
-    wealth, ahead, seen, squares = [1.0] * 9, 0, 0.0, 0.0
-    beside, rest, errors, rows = [1.0] * 9, 0.0, 0.0, predictions or []
+    wealth, ahead, seen, squares = [1.0] * len(weights), 0, 0.0, 0.0
+    beside, rest, errors, rows = wealth, 0.0, 0.0, predictions or []
+
+    def worth(t: int) -> float:
+        return share * mixed(wealth, weights, t) + (1 - share) * mixed(beside, weights, t) * bool(rows)
+
     for t, (x, y) in enumerate(pairs):
-        yield share * mixed(wealth, first, t) + (1 - share) * mixed(beside, first, t) * bool(rows)
+        yield worth(t)
         left, d = total - t if total else 1, units(x) - units(y)
         have = ahead - (total or 1) * units(level)
         room, surprise = odds(left, have, d, units(spread))
         if 1e-9 * total < room * left < 2 * left:
-            stake = staked(seen, squares, 1 - room, room, t, level, lean)
-            wealth = paid(wealth, factors(1 + stake * surprise, room, surprise))
+            wealth = paid(wealth, [1 + stake * surprise for stake in stakes(seen, squares, 1 - room, room, t)])
         if rows:
             guess, later, short = rows[t]
             mean, apart = later / (left * UNIT), x - y - guess
             room = (units(short) * left - have - later) / (left * UNIT)
             surprise = ((d - units(guess)) * left + have + later) / (left * UNIT)
             if room > 1e-6:
-                stake = staked(rest + t * mean, errors, have / (left * UNIT), room, t, level, lean)
-                beside = paid(beside, factors(1 + stake * surprise, room, surprise))
+                found = stakes(rest + t * mean, errors, have / (left * UNIT), room, t)
+                beside = paid(beside, [1 + stake * surprise for stake in found])
             rest, errors = rest + apart, errors + apart**2
         apart = (x - y) / spread
         ahead, seen, squares = ahead + d * bool(total), seen + apart, squares + apart**2
-    yield share * mixed(wealth, first, len(pairs)) + (1 - share) * mixed(beside, first, len(pairs)) * bool(rows)
-
-
-def staked(seen: float, squares: float, sure: float, room: float, t: int, level: float, lean: bool) -> float:
-    """A stake by the sum and the squares of t earlier values; `sure` is the mean gain if their mean is 0."""
-    second = (squares + 1.5) / (t + 10)
-    most = 300.0 * level**2 if lean else 0.0
-    shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
-    gain = seen / (t + shrink) + sure
-    return min(max(gain, 0.0) / (second + gain**2), 0.9 / room)
+    yield worth(len(pairs))
 
 
 def predicted(
@@ -846,7 +877,8 @@ class Race(Items):
         """A set is out when the wealth against it has reached 1/δ, or when it cannot be right any more."""
         order, sets = sorted(self.play, key=lambda j: -self.exact[j]), self.sets
         Work.spend((15 + len(self.play)) * len(sets))
-        against = {some: self.share * mixed(wealth, 0.98, self.t) for some, wealth in sets.items()}
+        weights = parts(0.98)
+        against = {some: self.share * mixed(wealth, weights, self.t) for some, wealth in sets.items()}
         self.against = self.against if self.race and self.within else []
         self.against.append(against)
         out, sure = {some for some in sets if against[some] >= 1 / self.header["delta"]}, set[frozenset[int]]()
@@ -878,7 +910,7 @@ class Race(Items):
         if (i, j) not in self.pairs:
             Work.spend(150 * self.t)
             scores = [*zip(self.columns[i], self.columns[j], strict=True)]
-            given = scores, self.total * self.finite, -self.within, 0.9, False
+            given = scores, self.total * self.finite, -self.within, parts(0.9), by_mean(-self.within, lean=False)
             self.pairs[i, j] = [*bets_above(*given, spread=self.spread)]
         both = zip(reversed(self.against), reversed(self.pairs[i, j]), strict=False)
         return any(one[some] + part * other >= 1 / self.header["delta"] for one, other in both)
@@ -967,7 +999,7 @@ class Cheapest(Items):
 
     def value(self, claim: tuple[Any, int]) -> float:
         """The evidence against a claim."""
-        return mixed(self.wealth.get(claim, [1.0] * 9), 1 / 9, self.t)
+        return mixed(self.wealth.get(claim, [1.0] * 9), parts(1 / 9), self.t)
 
     def judge(self, at: int) -> None:
         """Update which arms are out, which claims are settled, and which arm is named."""
@@ -1018,6 +1050,9 @@ class Cheapest(Items):
 class Two(Items):
     """The mean difference of a second arm from a first, whose scores may be known in advance."""
 
+    by_leads_since: int
+    """The version of the file from which on stakes suppose a lead; before, they went by the mean so far."""
+
     def __init__(self, header: Line, beforehand: dict[int, float], more: list[list[float]], share: float) -> None:
         super().__init__(header)
         require(self.n == 2, "two arms are compared")
@@ -1050,7 +1085,10 @@ class Two(Items):
             rows = predicted([*map(operator.sub, second, first)], *given)
             expected = [(g, s, most) if up else (-g, -s, least) for g, s, most, least in rows]
         Work.spend(300 * len(pairs))
-        won = bets_above(pairs, self.total * self.finite, level, 0.98, level < 0, expected, self.share)
+        rule = parts(0.98), by_mean(level, level < 0)
+        if self.header["version"] >= self.by_leads_since:
+            rule = LEAD_PARTS, by_leads(level, self.total * self.finite)
+        won = bets_above(pairs, self.total * self.finite, level, *rule, expected, self.share)
         return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())
 
     def certain(self) -> tuple[float, float]:
@@ -1086,6 +1124,8 @@ Asked = tuple[list[tuple[bool, float, float]], bool, bool, bool]
 
 class Gate(Two):
     """Whether a candidate (arm 1) is worse than a baseline (arm 0) by more than a margin, ε (docs/gate.md)."""
+
+    by_leads_since = 4
 
     def __init__(self, header: Line) -> None:
         baseline, predicts = header.get("baseline", []), header.get("predicted", False)
@@ -1184,6 +1224,8 @@ class Control(Items):
 
 class Challenge(Two):
     """Whether a challenger (arm 1) is better than a champion (arm 0), or not by more than ε (docs/champion.md)."""
+
+    by_leads_since = 2
 
     def __init__(self, header: Line) -> None:
         pairs = header["known"]
@@ -1342,6 +1384,7 @@ RESERVE, GROWN = {"reserve": (float, 0, 0.99)}, {"reserve": (float, 0, 0.99), "p
 TOP, LISTED = {"top": COUNT}, {"items": [str], "target": str}
 PRICED = {"prices": [(float, 0, 1e15)], "within": (float, 0, 1e15), "slack": (float, 0, 1e15)}
 KNOWN_BEFORE = {"predicted": bool, "equivalent": bool, "level": PART, "baseline": [REAL], "features": [[REAL]]}
+CONTEST: Line = LISTED | {"known": [[REAL]], "level": PART, "number": COUNT}
 SCORES = {"item": COUNT, "arms": [COUNT], "values": [REAL]}
 CONCLUDED = {"words": str, "counted": [COUNT], "decided": [[REAL]]}
 ONE_ARM: Line = {name: kind for name, kind in CLAIM.items() if name != "within"}
@@ -1366,7 +1409,9 @@ CHECKERS: dict[tuple[str, int], tuple[Any, Line, Line]] = {
     ("gate", 1): (Gate, LISTED, GATE),
     ("gate", 2): (Gate, LISTED, GATE),
     ("gate", 3): (Gate, LISTED | KNOWN_BEFORE, GATE),
-    ("champion", 1): (Challenge, LISTED | {"known": [[REAL]], "level": PART, "number": COUNT}, TWO),
+    ("gate", 4): (Gate, LISTED | KNOWN_BEFORE, GATE),
+    ("champion", 1): (Challenge, CONTEST, TWO),
+    ("champion", 2): (Challenge, CONTEST, TWO),
     ("duels", 1): (Duels, TOP, DUELS),
 }
 """What checks a file, further fields of its first line, and the fields of its other lines."""

@@ -1,7 +1,9 @@
 """The verifier finds the same evidence as the library, and never more than the exact value; mistakes are noticed."""
 
 from collections import Counter
-from math import log
+from collections.abc import Callable
+from functools import partial
+from math import log, sqrt
 from typing import Any
 
 import mpmath
@@ -192,7 +194,7 @@ def test_the_evidence_is_the_librarys_and_never_above_the_exact_value(seed: int)
             (several if top else best).count(table[play, item])
             found.take(at, "scores", {"item": item, "arms": play, "values": table[play, item].tolist()})
             for some in found.sets:
-                mine, true = verifier.mixed(found.sets[some], 0.98, found.t), found.mixture(some)
+                mine, true = verifier.mixed(found.sets[some], verifier.parts(0.98), found.t), found.mixture(some)
                 assert mine <= true
                 assert mpmath.log(true / mine) < 1e-12
                 assert abs(log(mine) - log(of_library(several if top else best.standings, some))) < 1e-9
@@ -217,7 +219,8 @@ def test_the_evidence_that_one_arm_is_close_to_another_is_the_librarys(seed: int
     spread = [1.0, 0.3][seed % 2]
     scores = [(0.2 + spread * x, 0.2 + spread * y) for x, y in table.T.tolist()]
     total_or_0 = 0 if population else total
-    mine = list(verifier.bets_above(scores, total_or_0, -epsilon * spread, 0.9, False, spread=spread))
+    rule = verifier.parts(0.9), verifier.by_mean(-epsilon * spread, lean=False)
+    mine = list(verifier.bets_above(scores, total_or_0, -epsilon * spread, *rule, spread=spread))
     for t in range(1, total + 1):
         counted.count(np.arange(2), table[:, t - 1])
         true = pairs.extend(np.arange(2), counted)
@@ -231,35 +234,62 @@ def test_the_evidence_that_one_arm_is_close_to_another_is_the_librarys(seed: int
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_evidence_of_a_gate_is_the_librarys_and_never_above_the_exact_value(seed: int) -> None:
+    """That of earlier versions of files is compared with the exact value alone."""
     rng = np.random.default_rng([4, seed])
     total, level, lean = int(rng.integers(4, 120)), float(rng.choice([-0.03, -0.1, 0.0])), bool(seed % 2)
     old, new = rng.integers(0, 11, (2, total)) / 10 if seed % 3 else rng.random((2, total))
     lean, size = lean and level < 0, 0 if seed % 4 == 0 else total
     pairs = [(x, y) for x, y in zip(new.tolist(), old.tolist(), strict=True)]
-    mine, true = list(verifier.bets_above(pairs, size, level, 0.98, lean)), exact_wealths(pairs, size, level, lean)
-    for t in range(1, total + 1):
-        after, wealth = bet_above((new - old)[:t], float(size or np.inf), level, 1e300, lean)
-        if after >= 0:
-            break
-        assert abs(log(mine[t]) - log(wealth)) < 1e-9
-        assert mine[t] <= true[t]
-        assert mpmath.log(true[t] / mine[t]) < 1e-12
+    earlier = [mpmath.mpf("0.98"), *[mpmath.mpf("0.0025")] * 8], partial(mean_stakes, level=level, lean=lean)
+    likely = max(-level, 0.03, 2 / sqrt(size) if size else 0.0)
+    now = lead_weights(), partial(lead_stakes, likely=likely, total=size)
+    rules = (verifier.LEAD_PARTS, verifier.by_leads(level, size)), (verifier.parts(0.98), verifier.by_mean(level, lean))
+    for rule, same in zip(rules, (now, earlier), strict=True):
+        mine, true = list(verifier.bets_above(pairs, size, level, *rule)), exact_wealths(pairs, size, level, *same)
+        for t in range(1, total + 1):
+            after, wealth = bet_above((new - old)[:t], float(size or np.inf), level, 1e300)
+            if after >= 0:
+                break
+            assert same is earlier or abs(log(mine[t]) - log(wealth)) < 1e-9
+            assert mine[t] <= true[t]
+            assert mpmath.log(true[t] / mine[t]) < 1e-12
 
 
-def exact_wealths(pairs: list[tuple[float, float]], total: int, level: float, lean: bool) -> list[Any]:
+def lead_weights() -> list[Any]:
+    """The parts of the wealth that docs/verify.md gives to the leads, in 50 digits."""
+    with mpmath.workdps(50):
+        parts = [1 / (1 + (k * mpmath.log(2)) ** 2) for k in range(3, -4, -1)]
+        return [part / mpmath.fsum(parts) for part in parts]
+
+
+def lead_stakes(seen: float, squares: float, sure: float, t: int, *, likely: float, total: int) -> list[float]:
+    """Stakes as if what is to come were better by an eighth to eight times what is likely on the list."""
+    second, gap = (squares + 1.5) / (t + 10), likely * total / (total - t) if total else likely
+    return [gap * 2.0**k / (second + (gap * 2.0**k) ** 2) for k in range(3, -4, -1)]
+
+
+def mean_stakes(seen: float, squares: float, sure: float, t: int, *, level: float, lean: bool) -> list[float]:
+    """A stake by the mean so far, and eight that are as large as is allowed at most, by halves."""
+    second = (squares + 1.5) / (t + 10)
+    gain = seen / (t + (min(max(second / level**2, 10.0), 300.0) if lean else 10.0)) + sure
+    return [max(gain, 0.0) / (second + gain**2), *(0.9 / (1 - sure) / 2**k for k in range(8))]
+
+
+def exact_wealths(
+    pairs: list[tuple[float, float]], total: int, level: float, weights: list[Any], rule: Callable[..., list[float]]
+) -> list[Any]:
     """The wealths of docs/gate.md in 50 digits. Stakes are doubles, as the rule gives them."""
-    found, wealth, seen, squares, ahead = [mpmath.mpf(1)], [mpmath.mpf(1)] * 9, 0.0, 0.0, mpmath.mpf(0)
+    found, wealth, ahead = [mpmath.mpf(1)], [mpmath.mpf(1)] * len(weights), mpmath.mpf(0)
+    seen, squares = 0.0, 0.0
     with mpmath.workdps(50):
         for t, (x, y) in enumerate(pairs):
             m = (total * mpmath.mpf(level) - ahead) / (total - t) if total else mpmath.mpf(level)
             room, surprise = float(1 + m), mpmath.mpf(x) - mpmath.mpf(y) - m
             if 1e-9 * total < room * (total - t if total else 1) and room < 2:
-                second = (squares + 1.5) / (t + 10)
-                gain = seen / (t + (min(max(second / level**2, 10.0), 300.0) if lean else 10.0)) + 1 - room
-                stakes = [min(max(gain, 0.0) / (second + gain**2), 0.9 / room), *(0.9 / room / 2**k for k in range(8))]
+                stakes = [min(stake, 0.9 / room) for stake in rule(seen, squares, 1 - room, t)]
                 wealth = [w * (1 + stake * surprise) for w, stake in zip(wealth, stakes, strict=True)]
             ahead, seen, squares = ahead + mpmath.mpf(x) - mpmath.mpf(y), seen + x - y, squares + (x - y) ** 2
-            found.append(mpmath.mpf("0.98") * wealth[0] + mpmath.mpf("0.0025") * mpmath.fsum(wealth[1:]))
+            found.append(mpmath.fsum(w * part for w, part in zip(wealth, weights, strict=True)))
     return found
 
 
@@ -271,6 +301,6 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
     for d in apart.tolist():
         wealth = verifier.paid(wealth, [1 + 0.9 * d] * 9)
     assert wealth == [0.0] * 9
-    alone = "mixed += WEIGHTS[k] * (share * state[k]", "mixed += (k == 1) * (share * state[k]"
+    alone = "mixed += LEAD_WEIGHTS[k] * (share * state[k]", "mixed += (k == 0) * (share * state[k]"
     (changed,) = rebuilt(["surest.kernels.lists"], alone).values()
-    assert changed.bet_above(apart, UNKNOWN, 0, np.inf, 0.0, np.inf, False, 1.0, new_state()) == (-1, 0.0)
+    assert changed.bet_above(apart, UNKNOWN, 0, np.inf, 0.0, np.inf, 1.0, new_state()) == (-1, 0.0)

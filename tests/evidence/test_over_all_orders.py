@@ -25,7 +25,7 @@ from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.verdict import Verdict
 from surest.kernels import lists
-from surest.kernels.constants import PLAIN, STEPS, WEIGHTS
+from surest.kernels.constants import LEAD_WEIGHTS, LEADS, PLAIN, STEPS, WEIGHTS
 from surest.kernels.lists import pair_wealth
 
 
@@ -217,7 +217,7 @@ def gates() -> float:
 
     def against(path: np.ndarray) -> float:
         mean = float(path.mean())
-        return over_all_orders(6, lambda order: gate.bet_above(path[order], 6.0, mean, 1e9, mean < 0)[1])
+        return over_all_orders(6, lambda order: gate.bet_above(path[order], 6.0, mean, 1e9)[1])
 
     return max(against(np.array(path) * sign) for path in PATHS for sign in (1.0, -1.0))
 
@@ -237,7 +237,7 @@ def predicted() -> float:
                     until = max(start - 1, 0), start, start + 1
                     lists.predict(path, *until, b, b, features, sums, np.empty((2, 3)), told)
                 sides = (path, told, mean), (-path, mirrored(told), -mean)
-                return [gate.bet_above(p, float(total), x, 1e9, x < 0, t, 0.0)[1] for p, t, x in sides]
+                return [gate.bet_above(p, float(total), x, 1e9, t, 0.0)[1] for p, t, x in sides]
 
             found.append(over_all_orders(total, at_end).max())
     return float(max(found))
@@ -259,7 +259,7 @@ def test_no_prefix_of_any_order_lets_the_wealth_grow(trial: int, monkeypatch: py
             told = Predictions(old[at], more[at]).extend(path).copy()
             path, told = (path, told) if up > 0 else (-path, np.ascontiguousarray(mirrored(told)))
             for t in range(total + 1):
-                bets = path[:t].copy(), told[:t].copy(), 0, float(total), x, 1e300, x < 0, PLAIN, new_state()
+                bets = path[:t].copy(), told[:t].copy(), 0, float(total), x, 1e300, PLAIN, new_state()
                 now = lists.bet_above(*bets)[1] if t else 1.0
                 assert wealth.setdefault(order[:t], now) == pytest.approx(now, rel=1e-12)
         for seen in [some for some in wealth if len(some) < total]:
@@ -281,8 +281,8 @@ def beside_the_known(known: np.ndarray, apart: np.ndarray, mean: float) -> list[
     made = []
     for path, told, x in ((apart, contest._known._told, mean), (-apart, mirrored(contest._known._told), -mean)):
         state = new_state()
-        lists.bet_above(path, told, 0, float(len(path)), x, 1e250, False, 0.0, state)
-        made.append(float(WEIGHTS @ state[1 + STEPS : 2 + 2 * STEPS]))
+        lists.bet_above(path, told, 0, float(len(path)), x, 1e250, 0.0, state)
+        made.append(float(LEAD_WEIGHTS @ state[len(LEADS) : 2 * len(LEADS)]))
     return made
 
 

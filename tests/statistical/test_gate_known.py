@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import surest_verify as verifier
 from statistical.list_tables import answer_to, ended, most_allowed
 from surest.algorithms.race import race
 from surest.arms.tables import read_table
 from surest.core.question import Question
 from surest.evidence.lists import gate as evidence
-from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, judge, mirrored
+from surest.evidence.lists.gate import Predictions, bet_above, directions, judge, mirrored
 from surest.kernels.constants import PLAIN
 from surest.study.ledger import share
 
@@ -34,7 +35,7 @@ def test_the_truth_is_refuted_with_probability_at_most_delta() -> None:
         path = np.ascontiguousarray((new - old)[order])
         told = Predictions(old[order], more[order] if run % 2 else None).extend(path)
         ends = (path, told, mean), (-path, mirrored(told), -mean + 2e-12)
-        wrong += [0 <= bet_above(d, 150.0, x, 5.0, x < 0, t, PLAIN)[0] < 150 for d, t, x in ends]
+        wrong += [0 <= bet_above(d, 150.0, x, 5.0, t, PLAIN)[0] < 150 for d, t, x in ends]
     assert wrong.min() > 0
     assert wrong.max() <= most_allowed(runs, 0.2)
 
@@ -42,12 +43,23 @@ def test_the_truth_is_refuted_with_probability_at_most_delta() -> None:
 def needed(path: np.ndarray, told: np.ndarray, plain: float) -> int:
     """Items until a verdict at a margin of .03 and δ = .05."""
     ends = (path, told, -0.03), (-path, mirrored(told), 0.0)
-    found = [bet_above(d, float(len(d)), x, 20.0, x < 0, t, plain)[0] for d, t, x in ends]
+    found = [bet_above(d, float(len(d)), x, 20.0, t, plain)[0] for d, t, x in ends]
     return min(len(path) if after < 0 else after for after in found)
 
 
+def needed_before(path: np.ndarray) -> int:
+    """The same by the rule of decision files up to version 3, which the verifier keeps, without predictions."""
+    total, found = len(path), [len(path)]
+    for differences, level in ((path, -0.03), (-path, 0.0)):
+        rule = verifier.parts(0.98), verifier.by_mean(level, level < 0)
+        wealths = verifier.bets_above([(d, 0.0) for d in differences.tolist()], total, level, *rule)
+        least = np.append(0, differences.cumsum()) - total + np.arange(total + 1)
+        found += [t for t, wealth in enumerate(wealths) if wealth >= 20 or least[t] > total * level + 1e-6][:1]
+    return min(found)
+
+
 def ratios(tables: list[str], pairs: int, orders: int) -> np.ndarray:
-    """Mean items needed over those without predictions, for pairs of rows drawn at random: by the baseline, and by all rows."""
+    """Mean items needed over those before, for pairs of rows drawn at random: without history, and with all other rows."""
     rng, found = np.random.default_rng(11), []
     for name in tables:
         values = read_table(DATA / f"{name}.csv.gz").values
@@ -60,7 +72,7 @@ def ratios(tables: list[str], pairs: int, orders: int) -> np.ndarray:
                 order = np.random.default_rng([13, k, i, j]).permutation(len(old))
                 path = np.ascontiguousarray(apart[order])
                 told = [Predictions(old[order], some).extend(path) for some in (None, more[order])]
-                items.append([needed(path, UNKNOWN, 1.0), *(needed(path, one, PLAIN) for one in told)])
+                items.append([needed_before(path), *(needed(path, one, PLAIN) for one in told)])
             mean = np.mean(items, axis=0)
             found.append(mean[1:] / mean[0])
     return np.array(found)
@@ -76,9 +88,9 @@ HELD = ["lcb_execution_cot", "lcb_testgen", "aslib_QBF-2016", "prompts_Llama-3.1
 )
 def test_known_rows_need_fewer_items(tables: list[str], pairs: int, orders: int) -> None:
     found = ratios(tables, pairs, orders)
-    assert np.median(found[:, 0]) <= 0.92
-    assert np.median(found[:, 1]) <= 0.85
-    assert found.max() <= (1.15 if orders > 20 else 1.3), "few orders are noisy"
+    assert np.median(found[:, 0]) <= (0.9 if orders > 20 else 0.92), "few orders are noisy"
+    assert np.median(found[:, 1]) <= 0.8
+    assert found.max() <= (1.15 if orders > 20 else 1.3)
 
 
 @pytest.mark.parametrize(("better", "worse", "wrong"), [(32, 20, "passed"), (20, 32, "passed"), (25, 25, "failed")])
@@ -100,7 +112,7 @@ def test_of_1000_gates_with_a_ledger_few_passes_are_wrong() -> None:
         better, worse = (29, 50) if null else (46, 34)
         path = rng.permutation(np.repeat([1.0, -1.0, 0.0], [better, worse, 400 - better - worse]))
         for k, level in enumerate((0.05 * share(number) * (1 + passes[0]), 0.05)):
-            passed = not null or bet_above(path, 400.0, -0.05, 1 / level, True)[0] >= 0  # in the end for certain
+            passed = not null or bet_above(path, 400.0, -0.05, 1 / level)[0] >= 0  # in the end for certain
             passes[k], wrong[k] = passes[k] + passed, wrong[k] + (passed and null)
     assert wrong[0] <= 0.05 * passes[0]
     assert wrong[1] > 0.05 * passes[1], "δ for each is not enough"

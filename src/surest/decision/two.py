@@ -12,9 +12,9 @@ from surest.decision.chain import Chain, checked_names, first_line
 from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, mirrored
 from surest.result.gate import Gate
 
-GATE_VERSION = 3
+GATE_VERSION, CHALLENGE_VERSION = 4, 2
 """Since version 2 the order follows from the seed and the positions of the items, not from their names; version 3 adds what was
-known before."""
+known before, and version 4, like version 2 of a challenge, has stakes that suppose a lead."""
 
 
 def decision_of_challenge(
@@ -30,7 +30,7 @@ def decision_of_challenge(
         "champion", checked_names(names, "candidates"), delta=delta, epsilon=worth, bounds=(scale.low, scale.high),
         minimise=scale.minimise, seed=key, note="", items=checked_names(items, "items"), target="items", level=level,
         number=number, known=[list(pair) for pair in sorted(known.items())],
-    ))  # fmt: skip
+    ) | {"version": CHALLENGE_VERSION})  # fmt: skip
     for item, old, new in scores:
         chain.add("scores", item=item, arms=[0, 1], values=[old, new])
     said = verdict != "undecided"
@@ -91,7 +91,7 @@ def _decided(gate: Gate, level: float) -> list[list[float]]:
     found = []
     for sign, mark, error in bets[: 1 + same]:
         seen = told if sign == 1 else mirrored(told)
-        after, wealth = bet_above(sign * apart, total, mark, 1 / error, mark < 0, seen, gate.share)
+        after, wealth = bet_above(sign * apart, total, mark, 1 / error, seen, gate.share)
         if after >= 0 and wealth < math.inf:
             found.append([after, math.log(wealth)])
     return found if not gate.passed or len(found) == 1 + same else []

@@ -115,7 +115,7 @@ class SurestPruner(optuna.pruners.BasePruner):
             more = directions(row, np.array(rows).reshape(-1, len(row)))
             apart = row[: len(own)] - own
             told, share = mirrored(Predictions(row, more).extend(-apart)), PLAIN
-        return bet_above(apart, float(total), 0.0, 1 / self._delta, False, told, share)[0] >= 0
+        return bet_above(apart, float(total), 0.0, 1 / self._delta, told, share)[0] >= 0
 
     def _in_order(self, study: Study, trial: FrozenTrial) -> list[int]:
         """The steps in the order in which they were reported, as far as it is known.

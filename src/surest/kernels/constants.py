@@ -1,6 +1,6 @@
 """The numbers that kernels share with the code around them. The .pxd file of a kernel that uses one says its type in C."""
 
-from math import fsum, sqrt
+from math import fsum, log, sqrt
 
 import numpy as np
 
@@ -79,6 +79,12 @@ WEIGHTS = np.append(1 - FIXED, np.full(STEPS, FIXED / STEPS))  # what the portfo
 CAP = 0.9  # the largest part of the wealth that one item can take
 MEMORY = 10.0
 PRIOR = 1.5  # second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum
+LEADS = 2.0 ** np.arange(3, -4, -1)
+"""By how much a difference of two arms may be more than what is to be refuted, in multiples of what is likely, …"""
+LEAD_WEIGHTS = np.array([1 / (1 + log(lead) ** 2) for lead in LEADS.tolist()])
+LEAD_WEIGHTS /= fsum(LEAD_WEIGHTS.tolist())
+"""… and the parts of the wealth that suppose so."""
+LEAST_LEAD = 0.03  # what is likely is at least so much, however long the list
 PLAIN = 0.3  # the part of the wealth that bets without predictions, where differences are predicted
 RIDGE = 4.0
 TOLERANCE_ON_LISTS = 1e-9

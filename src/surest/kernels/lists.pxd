@@ -3,9 +3,9 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from surest.kernels cimport libm
 
-cdef double CAP, EDGE, HUGE, LEAST_ROOM, LEAST_SHRINKAGE, MEMORY, MOST_SHRINKAGE, PRIOR, TINY, TOLERANCE_ON_LISTS
+cdef double CAP, EDGE, HUGE, LEAST_LEAD, LEAST_ROOM, LEAST_SHRINKAGE, MEMORY, MOST_SHRINKAGE, PRIOR, TINY, TOLERANCE_ON_LISTS
 cdef Py_ssize_t BISECTIONS, CLAIMS, OPPONENTS, STEPS, SWEEPS
-cdef double[::1] WEIGHTS
+cdef double[::1] LEADS, LEAD_WEIGHTS, WEIGHTS
 
 cdef class Bets:
     cdef int64_t[::1] opponents, where
@@ -83,17 +83,16 @@ cpdef void predict(
     double[::1] least, double[:, ::1] features, double[:, ::1] sums, double[:, ::1] room, double[:, ::1] told
 ) noexcept
 @cython.locals(
-    first=Py_ssize_t, both=Py_ssize_t, room=double, slack=double, left=double, mixed=double, ahead=double, rest=double,
-    m=double, gain=double, seen=double
+    first=Py_ssize_t, both=Py_ssize_t, lead=double, room=double, slack=double, left=double, gap=double, mixed=double,
+    rest=double, m=double
 )
 cpdef (Py_ssize_t, double) bet_above(
-    double[::1] path, double[:, ::1] told, Py_ssize_t start, double total, double mean, double threshold, bint lean,
+    double[::1] path, double[:, ::1] told, Py_ssize_t start, double total, double mean, double threshold,
     double share, double[::1] state
 ) noexcept
-@cython.locals(second=double, shrink=double, stake=double, most=double)
+@cython.locals(gain=double)
 cdef void bet(
-    double[::1] wealth, Py_ssize_t at, double surprise, double room, double gain, double seen, double squares, Py_ssize_t t,
-    double mean, bint lean
+    double[::1] wealth, Py_ssize_t at, double surprise, double room, double second, double gap
 ) noexcept
 @cython.locals(last=Py_ssize_t, first=Py_ssize_t)
 cpdef void boundary(

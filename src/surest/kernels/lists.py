@@ -7,7 +7,20 @@ import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.kernels import libm
-from surest.kernels.constants import CAP, HUGE, MEMORY, OPPONENTS, PRIOR, STEPS, TINY, TOLERANCE_ON_LISTS, WEIGHTS
+from surest.kernels.constants import (
+    CAP,
+    HUGE,
+    LEAD_WEIGHTS,
+    LEADS,
+    LEAST_LEAD,
+    MEMORY,
+    OPPONENTS,
+    PRIOR,
+    STEPS,
+    TINY,
+    TOLERANCE_ON_LISTS,
+    WEIGHTS,
+)
 
 CLAIMS = 2  # of each arm: 0, that its mean is at least the lower bar; 1, that it is less than the upper one
 LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
@@ -438,43 +451,43 @@ def predict(
 
 
 def bet_above(
-    path: FloatArray, told: FloatArray, start: int, total: float, mean: float, threshold: float, lean: bool,
-    share: float, state: FloatArray,
+    path: FloatArray, told: FloatArray, start: int, total: float, mean: float, threshold: float, share: float,
+    state: FloatArray,
 ) -> tuple[int, float]:  # fmt: skip
     """After how many values "the mean of all `total` of them is at most `mean`" is refuted, −1 if it is not; and the wealth then.
 
     Values lie in [−1, 1]. `total` is infinite for a population. `share` of the wealth bets on the values themselves; the rest on
-    what remains of them beside their predictions, if `told` (see `predict`) has any. With `lean`, for a `mean` below 0, stakes
-    lean on "no difference" for longer: a change rarely makes more of a difference than the margin that people choose for it.
-    `state` is what it was after `start` values.
+    what remains of them beside their predictions, if `told` (see `predict`) has any. Each is spread over several leads by which
+    the mean may be larger: multiples of what half of a list can show, or of how far `mean` is below "no difference", as a change
+    rarely makes more of a difference than the margin that people choose for it. `state` is what it was after `start` values.
     """
-    first, both, predicted = 1 + STEPS, 2 + 2 * STEPS, len(told) > 0
+    first, both, predicted = len(LEADS), 2 * len(LEADS), len(told) > 0
     if start == 0:
         state[:both], state[both:] = 1.0, 0.0
+    lead = max(-mean, LEAST_LEAD, 2 / libm.sqrt(total))
     n, mixed = len(path), share + (1 - share) * predicted
     for t in range(start, n + 1):
-        room, slack, left = 1 + mean, 1.0, 1.0  # room is 1 + m
+        room, slack, left, gap = 1 + mean, 1.0, 1.0, lead  # room is 1 + m
         if total < libm.inf:
             left = total - t
             slack = total * mean - state[both] + left
             if slack < -TOLERANCE_ON_LISTS * total:
                 return t, libm.inf
             room = slack / max(left, 1.0)
+            gap = lead * total / max(left, 1.0)  # of the items to come, if the whole list's mean is larger by the lead
         if t == n:
             break
         if slack > TOLERANCE_ON_LISTS and 0 < room < 2:
-            bet(state, 0, path[t] + 1 - room, room, 1 - room, state[both], state[both + 1], t, mean, lean)
+            bet(state, 0, path[t] + 1 - room, room, (state[both + 1] + PRIOR) / (t + MEMORY), gap)
         if predicted:
-            ahead, rest = told[t, 1] / left, path[t] - told[t, 0]
-            m = (total * mean - state[both]) / left - ahead
+            rest = path[t] - told[t, 0]
+            m = (total * mean - state[both] - told[t, 1]) / left
             if told[t, 2] + m > LEAST_ROOM:
-                gain, seen = -m - ahead, state[both + 2] + t * ahead
-                bet(state, first, rest - m, told[t, 2] + m, gain, seen, state[both + 3], t, mean, lean)
-            state[both + 2] += rest
-            state[both + 3] += rest * rest
+                bet(state, first, rest - m, told[t, 2] + m, (state[both + 2] + PRIOR) / (t + MEMORY), gap)
+            state[both + 2] += rest * rest
         mixed = 0.0
         for k in range(first):
-            mixed += WEIGHTS[k] * (share * state[k] + (1 - share) * predicted * state[first + k])
+            mixed += LEAD_WEIGHTS[k] * (share * state[k] + (1 - share) * predicted * state[first + k])
         if mixed >= threshold:
             return t + 1, mixed
         for k in range(both if predicted else first):
@@ -484,25 +497,15 @@ def bet_above(
     return -1, mixed
 
 
-def bet(
-    wealth: FloatArray, at: int, surprise: float, room: float, gain: float, seen: float, squares: float, t: int,
-    mean: float, lean: bool,
-) -> None:  # fmt: skip
-    """Stake by the sum and the squares of t earlier values, and pay: a value is by `surprise` more than it may be on average.
+def bet(wealth: FloatArray, at: int, surprise: float, room: float, second: float, gap: float) -> None:
+    """Stake as if the values to come were larger on average than they may be, by each of the leads, and pay.
 
-    `at` is where its wealth begins. That is never less than −`room`. By what is certain, it is expected to be `gain`.
+    `at` is where the wealth begins. A value is by `surprise` more than it may be on average, and by no more than `room` less;
+    `second` is the second moment of values. `gap` is the lead that is once as large.
     """
-    second, shrink = (squares + PRIOR) / (t + MEMORY), MEMORY
-    if lean:
-        most = MOST_SHRINKAGE * mean * mean
-        shrink = max(second / (mean * mean), MEMORY) if second < most else MOST_SHRINKAGE
-    gain += seen / (t + shrink)
-    stake = min(max(gain, 0.0) / (second + gain * gain), CAP / room)
-    wealth[at] *= 1 + stake * surprise
-    stake = CAP / room
-    for k in range(1, 1 + STEPS):
-        wealth[at + k] *= 1 + stake * surprise
-        stake /= 2
+    for k in range(len(LEADS)):
+        gain = LEADS[k] * gap
+        wealth[at + k] *= 1 + min(gain / (second + gain * gain), CAP / room) * surprise
 
 
 # --- against sets of arms -----------------------------------------------------------------------------------------------

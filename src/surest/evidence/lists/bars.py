@@ -91,7 +91,7 @@ class Differences:
             path, told, share = self._predicted(arm)
             for k, (sign, level) in enumerate(self._bets):
                 seen, state = told if sign == self._sign else mirrored(told), self._states[arm][k]
-                bet = bet_above(sign * path, seen, t, self._total, level, inf, level < 0, share, state)
+                bet = bet_above(sign * path, seen, t, self._total, level, inf, share, state)
                 self._wealth[k, arm] = bet[1]
         self._most = np.maximum(self._most, self._wealth)
 

@@ -35,7 +35,7 @@ class Contest:
     def __init__(self, known: FloatArray, worth: float, level: float, delta: float) -> None:
         n = len(known)
         self._path, self._known = np.empty(n), None if np.isnan(known).all() else Predictions(known)
-        self._sides = (0.0, 1 / level, False, new_state()), (-worth, 1 / delta, worth > 0, new_state())
+        self._sides = (0.0, 1 / level, new_state()), (-worth, 1 / delta, new_state())
         self.counted, self.verdict = 0, ""
         self.wealth = inf  # what the bets that decided it came to; infinite where it is certain without them
 
@@ -53,10 +53,10 @@ class Contest:
         self.counted = t + 1
         told, share = (UNKNOWN, 1.0) if self._known is None else (self._known.extend(self.path), PLAIN)
         sides = (self.path, told), (-self.path, mirrored(told))
-        for (path, said), (mean, threshold, lean, state), verdict in zip(
+        for (path, said), (mean, threshold, state), verdict in zip(
             sides, self._sides, ("promoted", "rejected"), strict=True
         ):
-            after, wealth = lists.bet_above(path, said, t, float(n), mean, threshold, lean, share, state)
+            after, wealth = lists.bet_above(path, said, t, float(n), mean, threshold, share, state)
             if after >= 0:
                 self.verdict, self.wealth = verdict, wealth
                 break

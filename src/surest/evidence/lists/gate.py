@@ -14,7 +14,7 @@ import numpy as np
 
 from surest.core.protocol import FloatArray
 from surest.kernels import lists
-from surest.kernels.constants import RIDGE, STEPS
+from surest.kernels.constants import LEADS, RIDGE
 
 GRID = np.linspace(-1, 1, 401)[1:] * np.abs(np.linspace(-1, 1, 401)[1:])
 """The differences at which there is a wealth, beside 0 and the margin: close together around 0, and above −1, the least."""
@@ -87,15 +87,14 @@ def mirrored(told: FloatArray) -> FloatArray:
 
 def new_state() -> FloatArray:
     """Room for what a bet knows."""
-    return np.empty(2 * (1 + STEPS) + 4)
+    return np.empty(2 * len(LEADS) + 3)
 
 
 def bet_above(
-    path: FloatArray, total: float, mean: float, threshold: float, lean: bool, told: FloatArray = UNKNOWN,
-    share: float = 1.0,
-) -> tuple[int, float]:  # fmt: skip
+    path: FloatArray, total: float, mean: float, threshold: float, told: FloatArray = UNKNOWN, share: float = 1.0
+) -> tuple[int, float]:
     """After how many values "the mean of all `total` of them is at most `mean`" is refuted: see `kernels.lists.bet_above`."""
-    return lists.bet_above(path, told, 0, total, mean, threshold, lean, share, new_state())
+    return lists.bet_above(path, told, 0, total, mean, threshold, share, new_state())
 
 
 class Found(NamedTuple):
@@ -135,7 +134,7 @@ class _Side:
         self, path: FloatArray, total: float, margin: float, delta: float, told: FloatArray, share: float
     ) -> None:
         self.end, self._delta, self._times, last = -1.0, delta, dict[float, int](), 0
-        self._given = path, total, margin, told, share
+        self._given = path, total, told, share
         for x in np.unique(np.append(GRID, [-margin, 0.0])).tolist():
             after = self._after(x, delta)
             if after < 0:
@@ -144,8 +143,8 @@ class _Side:
             self._times[x] = last
 
     def _after(self, x: float, level: float) -> int:
-        path, total, margin, told, share = self._given
-        return bet_above(path, total, x, 1 / level, 0 < margin <= -x, told, share)[0]
+        path, total, told, share = self._given
+        return bet_above(path, total, x, 1 / level, told, share)[0]
 
     def refuted(self, mark: float, level: float) -> int | None:
         """After how many items the mark, and all below it, was refuted, itself at a level of its own."""
