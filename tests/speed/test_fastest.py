@@ -1,11 +1,14 @@
 """Times of commands: what is measured, compared, printed and refused."""
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain, cycle
 from pathlib import Path
 
 import numpy as np
@@ -209,3 +212,50 @@ def test_bounds_of_ratios_share_the_error_among_all_pairs() -> None:
         pairs.count(block)
     assert pairs.ratio(0, 3) == median_interval(times[:, 3] / times[:, 0], pairs.level / 6)
     assert pairs.ratio(0, 3) != median_interval(times[:, 3] / times[:, 0], pairs.level)
+
+
+def test_a_result_shows_what_the_command_prints() -> None:
+    timings = found({"<old>": 1.3, "new": 1.0})
+    text, page = str(timings), timings._repr_html_()
+    said = [verdict(timings), *comparisons(timings)]
+    assert text.splitlines()[: len(said)] == said
+    for cell in (cell for row in table(timings)[1] for cell in row):
+        assert cell in text
+        assert cell.replace("<old>", "&lt;old&gt;") in page
+    assert all(line.replace("<old>", "&lt;old&gt;") in page for line in said)
+    assert repr(timings) == f"Timings(best='new', certified=True, runs={timings.runs})"
+
+
+def timings_of(times: Iterator[float]) -> Timings:
+    """Two functions, of which the first takes these times."""
+    clock = Clock()
+
+    def work() -> None:
+        clock.now += next(times)
+
+    return surest.fastest({"a": work, "b": clock.takes(1.2)}, clock=clock, seed=1, max_runs=30)
+
+
+def test_advice_fits_what_was_seen() -> None:
+    """A first run that takes longer than all others needs warming up; times that scatter throughout do not."""
+    cold = timings_of(chain([2.0], cycle([1.0, 1.0, 1.0, 1.0, 0.5])))
+    noisy = timings_of(chain([1.0], cycle([1.0, 1.0, 1.0, 1.0, 0.5])))
+    (first,), (second,), (third,) = (one.warnings for one in (cold, noisy, replace(noisy, by="cpu")))
+    assert "its first run took longest, so more --warmup may help" in first
+    assert "they scatter throughout, so a quiet machine or more runs may help, or --by cpu." in second
+    assert "warmup" not in second
+    assert third.endswith("a quiet machine or more runs may help.")
+
+
+def test_a_factor_without_bounds_says_why() -> None:
+    """Commands that are all far slower end before bounds can be finite: the verdict needs fewer runs than they do."""
+    timings = found({"a": 1.0, "b": 3.0, "c": 4.0, "far": 6.0})
+    assert timings.certified
+    assert timings.ratio(3)[::2] == (0.0, math.inf)
+    runs = len(timings.commands[3].times + timings.commands[3].uncounted)
+    fewest = fewest_blocks(4, timings.answer.pairs.level)
+    assert runs < fewest
+    said = f"(no bounds: it was known to be slower after {runs} runs, and bounds need {fewest})."
+    assert comparisons(timings)[-1].endswith(said)
+    assert table(timings)[1][3][-2].endswith(" (no bounds)")
+    assert "(no bounds" not in comparisons(found({"a": 1.0, "b": 1.3}))[0]

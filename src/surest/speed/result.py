@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from surest.speed.evidence import PILOT, Comparisons
-from surest.text import percent, visible
+from surest.result.table import aligned
+from surest.speed.evidence import PILOT, Comparisons, fewest_blocks
+from surest.text import percent, shortened, visible
 
 OFTEN_CLIPPED = 0.05  # the part of a command's runs beyond the range from which on it is said
+SHORTEST = 16  # letters of a name in the table, at least, however narrow it is to be
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -96,6 +98,23 @@ class Timings:
     shell_seconds: float = 0.0  # what the start of the shell takes, fixed before the pilot: subtracted from every time
     by: str = "wall"  # the time that decides: on the clock, or "cpu", the processor's
 
+    def __repr__(self) -> str:
+        return f"Timings(best={self.best!r}, certified={self.certified}, runs={self.runs:,})"
+
+    def __str__(self) -> str:
+        """What ``surest fastest`` prints."""
+        said = [verdict(self), *comparisons(self), *(f"Warning: {one}" for one in self.warnings)]
+        return "\n".join([*said, "", *table_lines(self), "", claim(self), cost(self)])
+
+    def _repr_html_(self) -> str:
+        """The verdict, the factors and the table for a notebook."""
+        from surest.report.pictures import rendered  # loads what only pages need
+
+        head, rows = table(self)
+        lines = ["", *comparisons(self), *(f"Warning: {one}" for one in self.warnings)]
+        said = {"above": "", "bold": verdict(self), "lines": lines, "more": 0, "picture": None}
+        return rendered("notebook.html", head=head, rows=rows, notes=[claim(self), cost(self)], **said)
+
     @property
     def best(self) -> str:
         """The command named."""
@@ -114,6 +133,15 @@ class Timings:
     def ratio(self, j: int) -> tuple[float, float, float]:
         """How many times as long command j takes as the one named, between its bounds."""
         return (1.0, 1.0, 1.0) if j == self.answer.arm else self.answer.pairs.ratio(self.answer.arm, j)
+
+    def factor(self, j: int) -> tuple[str, str]:
+        """The same in words: the factor, and its bounds, or why it has none."""
+        pairs, ratio = self.answer.pairs, self.ratio(j)
+        times, bounds = factor(*ratio)
+        shared, fewest = pairs.shared(self.answer.arm, j), fewest_blocks(pairs.n, pairs.level)
+        if self.answer.verdict(j) == "slower" and not math.isfinite(ratio[2]) and shared < fewest:
+            bounds = f"no bounds: it was known to be slower after {shared} runs, and bounds need {fewest}"
+        return times, bounds
 
     def clip(self, j: int) -> tuple[float, float]:
         """Between which times command j was compared with the one named."""
@@ -147,13 +175,22 @@ class Timings:
             if part > OFTEN_CLIPPED and not far_slower:
                 found.append(
                     f"{part:.0%} of the runs of {name} lay outside the range that the first {PILOT} suggested, and count as its "
-                    f"nearer end. The plain means are in the table; more --warmup may help."
+                    f"nearer end. The plain means are in the table; {self._advice(command)}."
                 )
             if self.answer.verdict(j) == "slower" and command.mean <= self.commands[self.answer.arm].mean:
                 found.append(f"The plain mean of {name} is not the larger one: unusually long runs decide it.")
             if command.times and command.range[0] == 0:
                 found.append(f"{name} takes no longer than the start of the shell; --shell none measures it better.")
         return tuple(found)
+
+    def _advice(self, command: Timed) -> str:
+        """What may help where times lie beyond their range: it depends on which of them do."""
+        first, *later = command.uncounted + command.times
+        if first > max(later):
+            return "its first run took longest, so more --warmup may help"
+        return (
+            f"they scatter throughout, so a quiet machine or more runs may help{', or --by cpu' * (self.by == 'wall')}"
+        )
 
     def to_json(self) -> str:
         """What ``surest fastest --json`` prints, as JSON text: null for what is not known."""
@@ -221,7 +258,7 @@ def comparisons(found: Timings) -> list[str]:
     lines = []
     for j in sorted(range(len(found.commands)), key=lambda j: found.ratio(j)[1]):
         if j != found.answer.arm and found.commands[j].times:
-            times, bounds = factor(*found.ratio(j))
+            times, bounds = found.factor(j)
             lines.append(
                 f"{visible(found.best)} is {times} times as fast as {visible(found.commands[j].label)} ({bounds})."
             )
@@ -231,7 +268,7 @@ def comparisons(found: Timings) -> list[str]:
 def factor(low: float, middle: float, high: float) -> tuple[str, str]:
     """A factor and its bounds, which are rounded outwards."""
     if not math.isfinite(high):
-        return f"{middle:.2f}", "bounds need more runs"
+        return f"{middle:.2f}", "no bounds: they need more runs"
     places = min(max(1 - math.floor(math.log10(max(high - low, 1e-4))), 0), 4)
     scale = 10.0**places
     return (
@@ -307,8 +344,17 @@ def relative(found: Timings, j: int) -> str:
         return "1.00"
     if not found.commands[j].times:
         return "–"
-    times, bounds = factor(*found.ratio(j))
-    return f"{times} ({bounds})" if " to " in bounds else times
+    times, bounds = found.factor(j)
+    return f"{times} ({bounds.partition(':')[0]})"
+
+
+def table_lines(found: Timings, width: int = 120) -> list[str]:
+    """The table, with names as long as the width allows."""
+    heads, rows = table(found)
+    rest = sum(max(map(len, column)) + 2 for column in zip(heads[1:], *(row[1:] for row in rows), strict=True))
+    longest = max(width - rest, SHORTEST)
+    short = [[shortened(label, longest), *cells] for label, *cells in rows]
+    return aligned([heads, *short], right={*heads} - {"command", ""})
 
 
 def markdown(found: Timings) -> str:

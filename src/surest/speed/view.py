@@ -21,16 +21,14 @@ from surest.cli.settings import Given
 from surest.cli.streams import print_json, say
 from surest.errors import Stop
 from surest.report.live import facts_table
-from surest.result.table import aligned
 from surest.search.watching import handled_by
 from surest.speed.evidence import PILOT
 from surest.speed.procedure import Block, leader, unbeaten
-from surest.speed.result import Timings, claim, comparisons, cost, table, verdict
-from surest.text import shortened, visible
+from surest.speed.result import Timings, claim, comparisons, cost, table_lines, verdict
+from surest.text import visible
 
 EVERY_LIVE = 0.5
 """Seconds between two looks on a terminal, at least: drawing warms the processor's caches with other things."""
-SHORTEST = 16  # letters of a name in the table, at least, however narrow the terminal
 
 
 class FastestView:
@@ -103,12 +101,3 @@ def show(found: Timings, given: Given) -> None:
     say("")
     say_table("\n".join(table_lines(found, shutil.get_terminal_size().columns)))
     say(f"\n{claim(found)}\n{cost(found)}", wrap=True, dim=True)
-
-
-def table_lines(found: Timings, width: int) -> list[str]:
-    """The table, with names as long as the width allows."""
-    heads, rows = table(found)
-    rest = sum(max(map(len, column)) + 2 for column in zip(heads[1:], *(row[1:] for row in rows), strict=True))
-    longest = max(width - rest, SHORTEST)
-    short = [[shortened(label, longest), *cells] for label, *cells in rows]
-    return aligned([heads, *short], right={*heads} - {"command", ""})
