@@ -1050,9 +1050,6 @@ class Cheapest(Items):
 class Two(Items):
     """The mean difference of a second arm from a first, whose scores may be known in advance."""
 
-    by_leads_since: int
-    """The version of the file from which on stakes suppose a lead; before, they went by the mean so far."""
-
     def __init__(self, header: Line, beforehand: dict[int, float], more: list[list[float]], share: float) -> None:
         super().__init__(header)
         require(self.n == 2, "two arms are compared")
@@ -1085,9 +1082,9 @@ class Two(Items):
             rows = predicted([*map(operator.sub, second, first)], *given)
             expected = [(g, s, most) if up else (-g, -s, least) for g, s, most, least in rows]
         Work.spend(300 * len(pairs))
-        rule = parts(0.98), by_mean(level, level < 0)
-        if self.header["version"] >= self.by_leads_since:
-            rule = LEAD_PARTS, by_leads(level, self.total * self.finite)
+        rule = LEAD_PARTS, by_leads(level, self.total * self.finite)
+        if self.header["version"] < (4 if self.header["algorithm"] == "gate" else 2):
+            rule = parts(0.98), by_mean(level, level < 0)
         won = bets_above(pairs, self.total * self.finite, level, *rule, expected, self.share)
         return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())
 
@@ -1124,8 +1121,6 @@ Asked = tuple[list[tuple[bool, float, float]], bool, bool, bool]
 
 class Gate(Two):
     """Whether a candidate (arm 1) is worse than a baseline (arm 0) by more than a margin, ε (docs/gate.md)."""
-
-    by_leads_since = 4
 
     def __init__(self, header: Line) -> None:
         baseline, predicts = header.get("baseline", []), header.get("predicted", False)
@@ -1224,8 +1219,6 @@ class Control(Items):
 
 class Challenge(Two):
     """Whether a challenger (arm 1) is better than a champion (arm 0), or not by more than ε (docs/champion.md)."""
-
-    by_leads_since = 2
 
     def __init__(self, header: Line) -> None:
         pairs = header["known"]

@@ -220,17 +220,9 @@ class Comparisons:
 
         They need no range, so the blocks of the pilot count as well.
         """
-        both = self._both(i, j)
-        return median_interval(ratios(both[:, 1], both[:, 0]), 2 * self.level / (self.n * (self.n - 1)))
-
-    def shared(self, i: int, j: int) -> int:
-        """How many blocks both ran in, those of the pilot included."""
-        return len(self._both(i, j))
-
-    def _both(self, i: int, j: int) -> FloatArray:
         both = np.vstack([self.pilot, self.times])[:, [i, j]]
-        found: FloatArray = both[~np.isnan(both).any(axis=1)]
-        return found
+        both = both[~np.isnan(both).any(axis=1)]
+        return median_interval(ratios(both[:, 1], both[:, 0]), 2 * self.level / (self.n * (self.n - 1)))
 
 
 def ratios(over: FloatArray, under: FloatArray) -> FloatArray:

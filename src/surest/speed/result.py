@@ -138,9 +138,10 @@ class Timings:
         """The same in words: the factor, and its bounds, or why it has none."""
         pairs, ratio = self.answer.pairs, self.ratio(j)
         times, bounds = factor(*ratio)
-        shared, fewest = pairs.shared(self.answer.arm, j), fewest_blocks(pairs.n, pairs.level)
-        if self.answer.verdict(j) == "slower" and not math.isfinite(ratio[2]) and shared < fewest:
-            bounds = f"no bounds: it was known to be slower after {shared} runs, and bounds need {fewest}"
+        ran = int(pairs.runs[j] + np.isfinite(pairs.pilot[:, j]).sum())  # as has the one named, which always does
+        fewest = fewest_blocks(pairs.n, pairs.level)
+        if self.answer.verdict(j) == "slower" and not math.isfinite(ratio[2]) and ran < fewest:
+            bounds = f"no bounds: it was known to be slower after {ran} runs, and bounds need {fewest}"
         return times, bounds
 
     def clip(self, j: int) -> tuple[float, float]:
