@@ -1083,7 +1083,7 @@ class Two(Items):
             expected = [(g, s, most) if up else (-g, -s, least) for g, s, most, least in rows]
         Work.spend(300 * len(pairs))
         rule = LEAD_PARTS, by_leads(level, self.total * self.finite)
-        if self.header["version"] < (4 if self.header["algorithm"] == "gate" else 2):
+        if self.header["version"] < {"gate": 4, "champion": 2}.get(self.header["algorithm"], 1):
             rule = parts(0.98), by_mean(level, level < 0)
         won = bets_above(pairs, self.total * self.finite, level, *rule, expected, self.share)
         return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())

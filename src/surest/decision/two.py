@@ -29,8 +29,8 @@ def decision_of_challenge(
     chain = Chain(first_line(
         "champion", checked_names(names, "candidates"), delta=delta, epsilon=worth, bounds=(scale.low, scale.high),
         minimise=scale.minimise, seed=key, note="", items=checked_names(items, "items"), target="items", level=level,
-        number=number, known=[list(pair) for pair in sorted(known.items())],
-    ) | {"version": CHALLENGE_VERSION})  # fmt: skip
+        number=number, known=[list(pair) for pair in sorted(known.items())], version=CHALLENGE_VERSION,
+    ))  # fmt: skip
     for item, old, new in scores:
         chain.add("scores", item=item, arms=[0, 1], values=[old, new])
     said = verdict != "undecided"
