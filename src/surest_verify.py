@@ -586,8 +586,7 @@ def mixed(wealth: list[float], weights: list[float], t: int) -> float:
 
 
 Staking = Callable[[float, float, float, float, int], list[float]]
-"""The stakes by the sum and the squares of t earlier values, in that order: the mean gain if their mean is 0, the most that an
-item can take, and t are the last three."""
+"""Stakes by the sum and the squares of t earlier values, the mean gain if their mean is 0, the most that can be lost, and t."""
 LEADS = [2.0**k for k in range(3, -4, -1)]
 LEAD_PARTS = [1 / (1 + math.log(lead) ** 2) for lead in LEADS]
 LEAD_PARTS = [part / math.fsum(LEAD_PARTS) for part in LEAD_PARTS]

@@ -498,11 +498,9 @@ def bet_above(
 
 
 def bet(wealth: FloatArray, at: int, surprise: float, room: float, second: float, gap: float) -> None:
-    """Stake as if the values to come were larger on average than they may be, by each of the leads, and pay.
+    """Stake as if the mean were larger than it may be, by each lead times `gap`, and pay: a value is larger by `surprise`.
 
-    `at` is where the wealth begins. A value is by `surprise` more than it may be on average, and by no more than `room` less;
-    `second` is the second moment of values. `gap` is the lead that is once as large.
-    """
+    `at` is where the wealth begins. A value is at least by −`room` larger; `second` is the second moment of values."""
     for k in range(len(LEADS)):
         gain = LEADS[k] * gap
         wealth[at + k] *= 1 + min(gain / (second + gain * gain), CAP / room) * surprise
