@@ -1,6 +1,7 @@
 """Races on lists, for the best arm, the m best, above a bar, against a control: what they ask for, say and answer.
 
-`races.txt` has what is named, exact, tied and refused."""
+`races.txt` has what is named, exact, tied and refused.
+"""
 
 from pathlib import Path
 from typing import Any
