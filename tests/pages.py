@@ -83,9 +83,9 @@ def said(code: str, names: dict[str, Any], show: Callable[[Any], str], mistaken:
     with contextlib.redirect_stdout(told), patch.object(sys, "displayhook", lambda it: it is None or print(show(it))):
         try:
             exec(compile(statement, "a page", "single"), names)
-        except (AssertionError, NameError):
-            raise
         except Exception as error:
+            if type(error) in (AssertionError, NameError):  # of the page itself
+                raise
             print(f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ()), sep="\n")
             ours = isinstance(error, SurestError)
         else:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import surest
 from statistical.list_tables import ended
 from surest.algorithms.honest import honest
 from surest.core.protocol import Cells
-from surest.errors import UsageError
 from surest.evidence.honest import mean_interval
 
 ROWS = np.array([[1, 0, 1, 0, 1, 0], [0, 1, 1, 0, 1, 1]], float)
@@ -102,44 +100,3 @@ def test_intervals_cover(kind: str) -> None:
     assert high - low < 0.5
     assert mean_interval(np.zeros(50), 0.05)[0] == 0
     assert 0 < mean_interval(np.zeros(50), 0.05)[1] < 0.15
-
-
-def test_at_every_door(tmp_path: Path) -> None:
-    def score(arm: str, item: int) -> float:
-        return float((item * 7919) % 10 < (8 if arm == "a" else 3))
-
-    def evaluated(estimate: int = 50, **more: object) -> surest.Result:
-        return surest.evaluate(["a", "b"], range(300), score=score, estimate=estimate, seed=3, **more)
-
-    found = evaluated()
-    assert (found.certified, found.estimated.evaluations) == (True, 50)
-    assert found.estimated.low <= 0.8 <= found.estimated.high
-    assert "further items that did not choose it" in str(found)
-    assert evaluated(storage=f"sqlite:///{tmp_path}/s.db", name="s").estimated == found.estimated
-    exact = evaluated(300)
-    assert exact.estimated[:3] == pytest.approx((0.8, 0.8, 0.8))
-    assert "exactly" in str(exact)
-    minimised = evaluated(minimise=True)
-    assert minimised.best == "b"
-    assert minimised.estimated.low <= 0.3 <= minimised.estimated.high
-    pulled = surest.identify(surest.bernoulli([0.9, 0.2]), estimate=100, seed=1)
-    assert pulled.estimated.low < 0.9 < pulled.estimated.high
-    short = surest.identify(surest.bernoulli([0.9, 0.2]), estimate=1000, budget=500, seed=1)
-    assert (short.certified, short.estimated) == (True, None)
-    session = surest.Session(["a", "b"], estimate=20)
-    while not session.result().certified:
-        for ticket in session.ask(5):
-            session.tell(ticket.id, ticket.arm == 0)
-    assert not session.finished
-    assert session.result().estimated is None
-    while tickets := session.ask(5):
-        for ticket in tickets:
-            session.tell(ticket.id, 1)
-    assert session.result().estimated == pytest.approx((1.0, session.result().estimated.low, 1.0, 20))
-    assert surest.evaluate({"a": [1.0] * 9, "b": [0.0] * 9}, estimate=5).estimated is None  # all is known
-    weighted = evaluated(20, group=[i // 5 for i in range(300)], weights=[1.0, 2.0] * 150)
-    assert weighted.estimated.evaluations == 100  # 20 clusters
-    assert weighted.estimated.low <= 0.8 <= weighted.estimated.high
-    for settings in ({"top": 1}, {"above": 0.5}):
-        with pytest.raises(UsageError, match="estimate requires"):
-            evaluated(**settings)

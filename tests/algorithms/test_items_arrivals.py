@@ -47,23 +47,6 @@ def course(study: Study) -> list[tuple[list[int], list[int]]]:
     return [(request.arms.tolist(), request.items.tolist()) for request, _ in transcript]
 
 
-def test_new_arms_catch_up_on_the_items_that_had_a_cell(storage: str) -> None:
-    study = made(storage)
-    work(study, 9)  # four items, and one arm on the fifth
-    before = course(study)
-    study.add_arms(["late"])
-    assert study.labels == ("a", "b", "late")
-    work(study, 10**6)
-    rest = course(study)[len(before) :]
-    order = [item for _, items in before for item in items]
-    assert rest[0][0] == [0, 1], "the item that was begun is finished without the new arm"
-    assert rest[1] == ([2], [*order, *rest[0][1]]), "the new arm catches up on the items seen"
-    assert 2 in rest[2][0]
-    result = study.result()
-    assert (result.best, result.certified) == ("late", True)
-    assert result.evaluations <= result.cells == 3 * ITEMS
-
-
 def test_a_replay_and_another_opener_come_to_the_same(storage: str) -> None:
     study, other = made(storage), open_study(storage, "s")
     chance = random.Random(1)
@@ -87,58 +70,6 @@ def test_a_replay_and_another_opener_come_to_the_same(storage: str) -> None:
     assert course(copy) == live[0]
     assert copy.result().best == study.result().best == "late"
     assert len(study.export()["tickets"]) == study.result().evaluations, "no cell has two tickets"
-
-
-def test_before_they_take_part_new_arms_are_contenders_of_which_nothing_is_known(storage: str) -> None:
-    study = made(storage)
-    work(study, 9)
-    study.add_arms(["late"])
-    result = study.result()
-    assert "late" in result.contenders
-    assert result.achieved_delta == 1
-    assert [row.label for row in result.arms] == ["a", "b", "late"]
-    assert (result.intervals[0][2], result.intervals[1][2]) == (0, 1)
-    assert (result.differences[0][2], result.differences[1][2]) == (-1, 1)
-
-
-def test_a_cell_that_is_out_counts_as_seen(storage: str) -> None:
-    """Who adds arms may know what a worker has found and not told yet."""
-    study = made(storage)
-    tickets = study.ask(2)
-    study.tell_all(tickets, [1.0, 0.0])
-    out = study.ask(2)
-    ahead = study.ask(2)
-    assert len({ticket.item for ticket in (*out, *ahead)}) == 2
-    study.add_arms(["late"])
-    assert study.export()["arms"][-1] == {"label": "late", "added_at": 3}
-
-
-def blocks_of(cells: int, late: float, items: int, **more: Any) -> tuple[list[tuple[list[int], int]], Session]:
-    """The requests of a session to which an arm comes after so many cells: their arms, and how many items."""
-    session = Session(["a", "b"], 0.1, items=items, seed=5, reserve=0.5, record=True, **more)
-    while not session.finished:
-        if session.evaluations == cells and len(session.labels) == 2:
-            session.grow(["late"])
-        (ticket,) = session.ask()
-        session.tell(ticket.id, late if ticket.label == "late" else 0.5)
-    return [(request.arms.tolist(), len(request.items)) for request, _ in session.running.transcript], session
-
-
-def test_a_session_grows_as_a_study_does_and_with_clusters_arms_wait_for_the_end_of_one() -> None:
-    blocks, session = blocks_of(5, 1.0, ITEMS)
-    assert blocks[:4] == [([0, 1], 1), ([0, 1], 1), ([0, 1], 1), ([2], 3)]
-    assert session.result().best == "late"
-    blocks, _ = blocks_of(1, 0.5, 12, group=[i // 4 for i in range(12)])
-    assert blocks == [([0, 1], 4), ([2], 4), ([0, 1, 2], 4), ([0, 1, 2], 4)]
-
-
-def test_arms_are_refused_without_a_reserve_and_after_the_end(storage: str) -> None:
-    with pytest.raises(UsageError, match="reserve"):
-        open_study(storage, "none kept", ["a", "b"], items=ITEMS).add_arms(["late"])
-    study = made(storage)
-    work(study, 10**6)
-    with pytest.raises(UsageError, match="has ended"):
-        study.add_arms(["late"])
 
 
 def test_an_arm_made_to_fit_the_items_seen_is_not_named_for_it() -> None:

@@ -11,9 +11,8 @@ import pytest
 import surest.algorithms.wager.ledger as module
 from surest.algorithms.wager.ledger import PAIRED, Ledger
 from surest.arms.finite import bernoulli
-from surest.core.protocol import Statistic
 from surest.kernels.certificates import log_value
-from surest.kernels.pairs import leader_ratio, place, settle
+from surest.kernels.pairs import place, settle
 from surest.search.identify import identify
 
 Wealth = Callable[[Ledger], float]
@@ -200,86 +199,6 @@ def test_stakes_are_bounded_and_follow_from_what_was_counted() -> None:
             assert sums[opponents[j]] / counts[opponents[j]] == max(sums[o] / counts[o] for o in others)
     nothing = place(arms[:2], np.ones(2, int), *np.zeros((3, 2)), np.ones(2, bool))
     assert nothing[2].tolist() == [0, 0]
-
-
-def test_accounts_are_as_computed_by_hand() -> None:
-    accounts, rewards = np.zeros(2), np.array([1.0, 0.0, 1.0, 0.5, 0.25])
-    arms, times, levels, stakes = np.array([0, 1]), np.array([3, 2]), np.array([0.5, 0.4]), np.array([0.6, 0.9])
-    settle(accounts, arms, times, np.array([1, 0]), levels, stakes, rewards)
-    # 3 · 0.6 = 2 · 0.9, and 2 · 0.9 = 3 · 0.6
-    own = np.log([1 - 0.6 * 0.5, 1 + 0.6 * 0.5, 1 - 0.6 * 0.5, 1, 1 - 0.9 * 0.25]).sum()
-    its = np.log([1 + 0.6 * 0.6, 1 - 0.6 * 0.4, 1 + 0.6 * 0.6, 1 - 0.9 * 0.1, 1 + 0.9 * 0.15]).sum()
-    assert accounts == pytest.approx([own, its], abs=1e-13)
-    assert (accounts < [own + 1e-16, its + 1e-16]).all()  # rounding is taken off
-
-
-def test_the_leader_is_pulled_more_often_where_its_rewards_say_less() -> None:
-    """Near 1 a reward of the leader can win little, one of a challenger much; near 0 the other way round."""
-    counts = np.full(2, 400.0)
-    found = []
-    for means in ((0.95, 0.9), (0.525, 0.475), (0.1, 0.05)):
-        sums = 400 * np.array(means)
-        found.append(leader_ratio(0, 1, 1, counts, sums, sums**2 / 400 + 0.04))
-    assert found[0] > 4 > found[1] > 0.5 > found[2]
-    coins = np.array([200.0, 180.0])
-    assert leader_ratio(0, 1, 1, counts, coins, coins) == pytest.approx(1)
-    assert leader_ratio(0, 1, 5, counts, coins, coins) == pytest.approx(2)  # it serves five
-    dear, cheap = (leader_ratio(0, 1, price, counts, coins, coins) for price in (0.1, 10.0))
-    assert dear < 0.5 < 2 < cheap
-
-
-@pytest.mark.parametrize(
-    ("n", "epsilon", "expected"), [(2, 0.0, True), (6, 0.0, True), (7, 0.0, False), (2, 0.1, False)]
-)
-def test_few_arms_have_paired_bets(n: int, epsilon: float, expected: bool) -> None:
-    book = Ledger(n, 0.1, epsilon)
-    assert book.paired is expected
-    assert book.statistic is (Statistic.REWARDS if expected else Statistic.ATOMS)
-    assert (book.accounts > -np.inf).all() == expected
-
-
-def test_a_false_refutation_does_not_last() -> None:
-    """A refuted arm is pulled now and then: if it turns out to lead, it is the answer all the same."""
-    book = Ledger(3, 0.1)
-    book.count(np.arange(3), np.repeat([1.0, 0.0, 1.0, 0.0, 1.0, 0.0], [50, 50, 50, 50, 40, 60]), np.full(3, 100))
-    book.nominate_if_due()
-    book.certified[2] = 9.0
-    pulls = sum(book.next_batch(np.random.default_rng(), 10, np.zeros(3, np.int64))[2] for _ in range(3))
-    assert pulls == 0  # it has more than its part
-    book.count(np.arange(2), np.tile([1.0, 0.0], 2_000), np.full(2, 2_000))
-    book.nominate_if_due()
-    assert book.next_batch(np.random.default_rng(), 30, np.zeros(3, np.int64)).tolist() == [15, 15, 15]
-    book.count(np.array([2]), np.ones(400), np.array([400]))
-    book.nominate_if_due()
-    assert book.leader == 2
-    assert book.next_batch(np.random.default_rng(), 30, np.zeros(3, np.int64)).tolist() == [10, 10, 10]
-    book.certified[:2] = 9.0
-    assert book.decided
-
-
-def test_arms_that_are_added_until_there_are_many() -> None:
-    """A search that began with few arms goes on with paired bets; the new arms have accounts too."""
-    book = Ledger(5, 0.1, reserve=0.1)
-    book.count(np.arange(5), np.tile(np.repeat([1.0, 0.0], 10), 5), np.full(5, 20))
-    book.grow(2)
-    assert book.statistic is Statistic.REWARDS
-    assert book.accounts[5:] == pytest.approx(np.full(2, np.log(PAIRED / (1 - PAIRED))))
-    book.count(np.arange(7), np.tile([1.0, 0.0], 7), np.full(7, 2))
-    before = book.accounts.copy()
-    book.count(np.arange(7), np.repeat([1.0, 0.0], [30, 40]), np.full(7, 10))
-    assert (book.accounts != before).all()
-    book.nominate_if_due()
-    assert book.next_batch(np.random.default_rng(1), 30, np.zeros(7, np.int64)).sum() == 30
-
-
-def test_an_arm_that_is_nearly_refuted_is_pulled_less() -> None:
-    book = Ledger(3, 0.1)
-    book.count(np.arange(3), np.tile([1.0, 0.0], 150), np.full(3, 100))
-    book.nominate_if_due()
-    book.accounts[:] = book.goal + book.prices - np.array([2.0, 2.0, 1.0])
-    times = book.next_batch(np.random.default_rng(), 300, np.zeros(3, np.int64))
-    assert times[1] == pytest.approx(2 * times[2], abs=1)
-    assert times.sum() == pytest.approx(300, abs=3)
 
 
 def test_near_ties_take_half_the_pulls() -> None:

@@ -6,10 +6,8 @@ import pytest
 from agreement.rivals_agreement import RIVALS
 from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.core.protocol import Pull, Statistic
 from surest.core.question import Question
-from surest.errors import PullLimitError, UsageError
-from surest.lab.rivals.gap_entropy import _limited, gap_entropy_elimination
+from surest.errors import UsageError
 from surest.lab.stepwise import simulate_blocks
 from surest.search.simulate import simulate
 
@@ -83,26 +81,6 @@ def test_a_spent_budget_reports_the_leader(name: str) -> None:
     assert done.pulls <= budget
 
 
-@pytest.mark.parametrize("name", ["median-elimination", "sequential-halving"])
-def test_halving_ends_when_all_means_are_equal(name: str) -> None:
-    """Dropping what is strictly below the median drops nothing on ties, and never ends."""
-    budget = 64 if name == "sequential-halving" else None
-    procedure = start(name, 8, 0.1, epsilon=epsilon(name), budget=budget)
-    done = simulate(procedure, finite_arms([([0.5], [1])] * 8).simulate(0), record=True)
-    assert [len(request.arms) for request, _ in done.transcript] == [8, 4, 2]
-
-
-def test_track_and_stop_explores_arm_number_0_when_only_it_lacks_pulls() -> None:
-    procedure = start("track-and-stop", 3, 1e-9, seed=3)
-    request, counts = next(procedure), np.zeros(3, int)
-    for _ in range(4000):  # arm 0 is hopeless: only forced exploration pulls it
-        counts[request.arms] += 1
-        rewards = np.array([[0.0, 0.51, 0.49][arm] for arm in request.arms])
-        request = procedure.send(rewards)
-        assert counts[0] >= np.sqrt(counts.sum()) - 3 / 2 - 1
-    assert counts[0] == counts.min()
-
-
 @pytest.mark.parametrize("name", [n for n in STEPWISE if n not in BUDGETED])
 @pytest.mark.parametrize("means", [[0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.02, 0.0]], ids=str)
 def test_empirical_means_of_0_and_1_are_numbers_like_others(name: str, means: list[float]) -> None:
@@ -110,28 +88,3 @@ def test_empirical_means_of_0_and_1_are_numbers_like_others(name: str, means: li
     done = simulate_blocks(RIVALS[name].stepwise(task), bernoulli(means).simulate(5), budget=3_000_000)
     assert done.value is not None or name in ("lil-ucb", "successive-elimination")
     assert done.status.leader == int(np.argmax(means))
-
-
-def test_uniform_bonferroni_asks_once_and_may_not_decide() -> None:
-    hard = simulate(start("uniform-bonferroni", 2, 0.1), bernoulli([0.5, 0.5]).simulate(0))
-    assert (hard.value.certified, hard.rounds, hard.value.reason) == (False, 1, "the fixed sample did not decide")
-    request = next(start("uniform-bonferroni", 2, 0.025, gap=0.1, power=0.8))
-    assert request.times[0] == 393  # 0.5·((1.95996 + 0.84162)/0.1)² = 392.4, as in any table
-    assert request.statistic is Statistic.ATOMS
-
-
-def test_a_stage_over_its_limit_is_rejected() -> None:
-    def stage():
-        yield Pull([0], 60, Statistic.MEAN)
-        yield Pull([0], 60, Statistic.MEAN)
-        return np.array([0])
-
-    arms = bernoulli([0.5])
-    assert simulate(_limited(stage(), 119), arms.simulate(0)).value is None
-    assert simulate(_limited(stage(), 120), arms.simulate(0)).value.tolist() == [0]
-
-
-def test_arms_that_cannot_be_told_apart_end_in_words() -> None:
-    procedure = gap_entropy_elimination(np.arange(2), 0.1, rng=np.random.default_rng(0))
-    with pytest.raises(PullLimitError, match="equally good"):
-        simulate(procedure, bernoulli([0.5, 0.5]).simulate(0))

@@ -15,7 +15,7 @@ STEPS = (ROOT / "docs" / "adding-an-algorithm.md").read_text(encoding="utf-8")
 COPY, TRY = re.findall(r"```sh\n(.*?)```", STEPS, re.DOTALL)
 (LINE,) = re.findall(r"```python\n(.*?)```", STEPS, re.DOTALL)
 IN_COPY = """src docs examples tests/algorithms tests/agreement tests/evidence tests/statistical
-tests/asking.py tests/calling.py tests/waiting.py tests/one_pair.py"""
+tests/asking.py tests/calling.py tests/pages.py tests/waiting.py tests/one_pair.py"""
 LEFT = shutil.ignore_patterns("__pycache__", "*.png", "*.svg", Path(__file__).name)
 
 

@@ -1,4 +1,4 @@
-"""Wager as a user meets it: how it ends, what it says on the way, arms that come later."""
+"""Wager on the way: what it tells, how large its batches are, and what it pulls. `pages/wager.txt` has how it ends."""
 
 import re
 from typing import Any
@@ -7,64 +7,19 @@ import numpy as np
 import pytest
 
 from one_pair import tell
-from surest import Session, identify
+from surest import identify
 from surest.algorithms.wager.ledger import Ledger
 from surest.algorithms.wager.sampling import GROWTH, NEAREST
-from surest.arms.finite import bernoulli, finite_arms
+from surest.arms.finite import bernoulli
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
-from surest.errors import UsageError
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.certificates import raise_certificates
 from surest.kernels.constants import HALF
 from surest.kernels.lab.divergence import k_inf
-from surest.kernels.sampling import Seen, divergence, key_of, narrow_key, narrow_pairs, plan, separation, transport
+from surest.kernels.sampling import Seen, key_of, narrow_key, narrow_pairs, plan, transport
 from surest.report.page import Report, to_html
 from surest.text import GUESS, guessed
-
-
-def test_it_says_why_it_stopped() -> None:
-    exact = identify(bernoulli([0.9, 0.2]), 0.1, seed=1)
-    assert (exact.reason, exact.certified, exact.epsilon_certified) == ("certified", True, 0.0)
-    assert exact.achieved_delta <= 0.1
-    close = identify(bernoulli([0.5, 0.5, 0.5]), 0.1, epsilon=0.1, seed=1)
-    assert (close.reason, close.certified) == ("certified ε-optimal", True)
-    spent = identify(bernoulli([0.5, 0.5]), 0.1, budget=15_000, seed=1)
-    assert (spent.reason, spent.certified) == ("budget spent", False)
-    assert spent.pulls <= 15_000
-    assert 0.0 < spent.epsilon_certified < 0.2
-    assert 0.1 < spent.achieved_delta <= 1
-
-
-@pytest.mark.parametrize(
-    "laws",
-    [
-        [([0.0, 1.0], [0, 1]), ([0.0, 1.0], [1, 0])],
-        [([0.0, 1.0], [1, 0]), ([0.0, 1.0], [0.98, 0.02])],
-        [([0.5], [1]), ([0.6], [1])],
-        [([1.0], [1]), ([0.99], [1]), ([0.0], [1])],
-        [([0.3], [1]), ([0.0, 1.0], [1, 1])],
-    ],
-)
-def test_arms_stuck_at_a_value_are_told_apart(laws: list[Any]) -> None:
-    arms = finite_arms(laws)
-    result = identify(arms, 0.05, seed=3)
-    assert (result.certified, result.index) == (True, arms.means.argmax())
-
-
-@pytest.mark.parametrize("mean", [0.0, 0.5, 1.0])
-def test_equal_arms_end_with_epsilon_or_at_the_budget(mean: float) -> None:
-    arms = finite_arms([([mean], [1]), ([mean], [1])])
-    assert identify(arms, 0.1, epsilon=0.05, seed=1).certified
-    spent = identify(arms, 0.1, budget=15_000, seed=1)
-    assert (spent.certified, spent.epsilon_certified < 0.05) == (False, True)
-
-
-def test_achieved_delta_reaches_delta_only_when_it_stops() -> None:
-    levels = []
-    identify(bernoulli([0.6, 0.4]), 0.05, seed=4, on_request=lambda r: levels.append(r.request.status().achieved_delta))
-    assert min(levels) > 0.05
-    assert levels[0] == 1.0
 
 
 def test_a_forecast_is_told_as_a_range_that_holds_more_often_than_not() -> None:
@@ -86,12 +41,6 @@ def test_a_forecast_is_told_as_a_range_that_holds_more_often_than_not() -> None:
     assert waiting.forecast is not None
     assert f"Perhaps {guessed(waiting.forecast)} more pulls are needed for a decision." in to_html(Report(waiting))
     assert re.fullmatch(r"[\d,]+ to [\d,]+", guessed(waiting.forecast))
-
-
-def test_batches_are_as_large_as_asked() -> None:
-    sizes = []
-    identify(bernoulli([0.6, 0.4, 0.3]), 0.1, seed=1, batch=32, on_request=lambda r: sizes.append(r.request.total))
-    assert min(sizes[1:]) >= 32
 
 
 def test_batches_are_small_near_the_end_only() -> None:
@@ -130,15 +79,6 @@ def test_what_is_missing_is_not_more_than_a_certificate_misses() -> None:
     assert misses
 
 
-def test_a_well_known_leader_adds_nothing_to_what_a_little_known_arm_says() -> None:
-    apart, part = separation(180_000, 0.99, 1.0, 8, 0.85, 1.0, 0.0)
-    assert apart == pytest.approx(8 * divergence(0.85, 1.0, 0.99), rel=0.01)
-    assert part < 0.01
-    for epsilon in (0.0, 0.1):
-        assert separation(100, 0.5, 1.0, 100, 0.7, 1.0, epsilon)[0] == 0.0
-        assert separation(100, 0.7, 1.0, 100, 0.5, 1.0, epsilon)[0] > 3.0
-
-
 def ledger_of(rewards: list[list[float]]) -> Ledger:
     ledger = Ledger(len(rewards), 0.1)
     tell(ledger, list(range(len(rewards))), rewards)
@@ -173,15 +113,6 @@ def test_the_lazy_heap_chooses_as_a_search_of_all_arms_does(kind: str) -> None:
         assert planned.tolist() == expected.tolist()
 
 
-def test_spared_pulls_go_to_an_arm_that_looks_bad_on_few_pulls() -> None:
-    ledger = ledger_of([[0.0, 1.0] * 5_000, [0.0, 1.0] * 5_000, [0.0] * 25 + [1.0] * 4])
-    none, coins = np.zeros(3, bool), np.full(100, 0.5)
-    without, spared = (
-        plan(0, ledger._seen(), ledger.counts.copy(), none, 0.0, coins, pulls, np.empty(0)) for pulls in (0, 7)
-    )
-    assert (without[2], spared[2], spared.sum()) == (0, 7, 100)
-
-
 def least_cost(a: np.ndarray, b: np.ndarray, epsilon: float) -> float:
     """The least K_inf cost by which the mean of `a` could be at most that of `b` less ε, over a fine grid of levels."""
 
@@ -212,89 +143,3 @@ def test_narrow_arms_are_told_apart_by_the_cost_of_the_nearest_laws_with_equal_m
         doubled = transport(0, 1, seen, 2.0, 2.0, epsilon)[0]
         assert 1.5 * found < doubled < 3 * found
     assert transport(1, 0, seen, 1.0, 1.0, 0.0)[0] == 0.0
-
-
-def test_contenders_are_the_nominee_and_all_that_are_not_refuted() -> None:
-    ledger = Ledger(3, 0.1)
-    assert ledger.contenders() == (0, 1, 2)
-    tell(ledger, [0, 1, 2], [[0.0] * 10 + [1.0] * 40, [0.0] * 40 + [1.0] * 10, [0.0] * 20 + [1.0] * 30])
-    ledger.nominate(0)
-    while ledger.certified[1] < ledger.goal:
-        tell(ledger, [0, 1], [[0.0] * 2 + [1.0] * 8, [0.0] * 8 + [1.0] * 2])
-        ledger.nominate_if_due()
-        ledger.refute()
-    assert ledger.contenders() == (0, 2)
-
-
-def test_arms_that_come_later_are_taken_in_at_their_own_price() -> None:
-    rng = np.random.default_rng(1)
-    means = {"a": 0.5, "b": 0.4, "c": 0.7, "d": 0.2}
-    session = Session(["a", "b"], 0.1, reserve=0.1)
-    told = 0
-    while not session.finished:
-        for ticket in session.ask(20):
-            session.tell(ticket.id, float(rng.random() < means[ticket.label]))
-            told += 1
-        if told > 100 and len(session.labels) == 2:
-            session.grow(["c", "d"])
-    assert (session.result().best, session.result().certified) == ("c", True)
-    with pytest.raises(UsageError, match="reserve"):
-        Session(2, 0.1).grow(["late"])
-
-
-def test_parts_of_delta_for_additions_sum_to_delta() -> None:
-    ledger = Ledger(2, 0.1, reserve=0.2, may_pair=False)
-    for _ in range(50):
-        ledger.grow(1)
-    parts = np.exp(-(ledger.goal + ledger.prices[1:]))
-    assert parts.sum() == pytest.approx(0.1 * (0.8 + 0.2 * (1 - 1 / 51)))
-
-
-def test_a_hundred_thousand_arms_are_no_trouble() -> None:
-    means = np.full(100_000, 0.2)
-    means[777] = 0.95
-    result = identify(bernoulli(means), 0.1, seed=1, budget=10**7)
-    assert (result.certified, result.index) == (True, 777)
-
-
-def test_the_nominee_has_no_certificate_against_itself() -> None:
-    for epsilon in (0.0, 0.1):
-        ledger = Ledger(2, 0.1, epsilon, may_pair=False)
-        tell(ledger, [0, 1], [[0.0] * 10 + [1.0] * 40, [0.0] * 30 + [1.0] * 20])
-        ledger.nominate(0)
-        for _ in range(40):
-            tell(ledger, [0, 1], [[0.0] * 2 + [1.0] * 8, [0.0] * 6 + [1.0] * 4])
-            ledger.nominate_if_due()
-            ledger.refute()
-        assert ledger.nominees == [0]
-        assert ledger.certified[0] == -np.inf
-        assert ledger.certified[1] >= ledger.goal
-
-
-def test_with_epsilon_certificates_lapse_when_arms_arrive() -> None:
-    ledger = Ledger(2, 0.1, epsilon=0.15, reserve=0.1)
-    tell(ledger, [0, 1], [[0.0, 1.0] * 20, [0.0, 1.0] * 20])
-    ledger.nominate(0)
-    tell(ledger, [0, 1], [[0.0, 1.0] * 200, [0.0, 1.0] * 200])
-    ledger.nominate_if_due()
-    ledger.refute()
-    assert ledger.certified[1] > 0
-    ledger.grow(1)
-    assert (ledger.certified == -np.inf).all()
-    assert ledger.status().achieved_delta == 1.0
-
-
-def test_batches_of_ten_million_end() -> None:
-    result = identify(bernoulli([0.5, 0.45]), 0.05, seed=0, batch=10_000_000, budget=100_000_000)
-    assert (result.certified, result.index) == (True, 0)
-
-
-@pytest.mark.parametrize("low", [0.0, 0.25, 0.499])
-def test_constant_rewards_at_equal_distances_end(low: float) -> None:
-    """The nearest common mean lies exactly between the arms: a search for it must keep its bets."""
-    session = Session(2, 0.05)
-    while not session.finished and session.running.pulls < 20_000:
-        for ticket in session.ask(8):
-            session.tell(ticket.id, 1 - low if ticket.arm else low)
-    assert session.result().best == "1"
-    assert session.finished

@@ -1,20 +1,23 @@
-"""wager-above, wager-control and wager-top: what they pull, decide and show. The first two against slow transcriptions."""
+"""wager-above, wager-control and wager-top: what they pull, decide and show. The first two against slow transcriptions.
+
+`wager_questions.txt` has which arms are named, and what is refused.
+"""
 
 from itertools import combinations
 from math import inf, isfinite, log, log2
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from asking import replay
 from one_pair import digest_of, exceeds
+from pages import same_as_kept
 from surest.algorithms import start
 from surest.algorithms.questions.wager_top import SetLedger, largest
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Status, atoms_of
 from surest.core.question import Question
-from surest.errors import UsageError
 from surest.evidence.pulls.bars import allowed, share_needs, share_verdicts
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.digest import Digests
@@ -57,6 +60,16 @@ def add(rewards: Rewards, request: object, reply: object) -> None:
     for place, arm in enumerate(request.arms.tolist()):
         part = slice(reply.start[place], reply.start[place + 1])
         rewards[arm] += np.repeat(reply.values[part], reply.counts[part]).tolist()
+
+
+def told_of(ledger: SetLedger, ones: list[int], times: int) -> None:
+    """So many ones of so many rewards, an arm."""
+    values = np.array([0.0, 1.0])
+    ledger.count(np.arange(len(ones)), atoms_of([(values, np.array([times - k, k])) for k in ones]))
+
+
+def test_which_arms_are_named(request: pytest.FixtureRequest) -> None:
+    same_as_kept(Path(__file__).with_name("wager_questions.txt"), request, names=globals())
 
 
 @pytest.mark.parametrize(
@@ -190,19 +203,6 @@ def test_what_arms_are_pulled_to_suffices() -> None:
             assert 0 in share_verdicts(above, below, up, delta)
 
 
-def test_a_share_of_wrong_verdicts_takes_fewer_pulls() -> None:
-    """All arms get a verdict."""
-    arms, pulls = bernoulli([0.2, 0.25, 0.3, 0.3, 0.7, 0.75, 0.8, 0.8]), {}
-    for error in ("fwer", "fdr"):
-        shown, done = statuses(Question("above", bar=0.5, error=error), arms, 5)
-        for status in shown:
-            assert len(status.verdicts) == 8
-            assert status.chosen == tuple(i for i, verdict in enumerate(status.verdicts) if verdict == 1)
-        assert done.value.verdicts == (-1,) * 4 + (1,) * 4
-        pulls[error] = done.pulls
-    assert pulls["fdr"] < 0.85 * pulls["fwer"]
-
-
 def test_the_state_of_wager_above_on_the_way() -> None:
     running = run(BAR, FOUR, seed=1, budget=20, record=True)
     status = running.status
@@ -215,23 +215,6 @@ def test_the_state_of_wager_above_on_the_way() -> None:
         digests.add_atoms(request.arms, reply)
     assert np.array_equal(np.array(status.intervals), np.array(confidence_sequence(digests, 0.1)))
     assert next(start("wager-above", 2, 0.1, question=BAR)).status().verdicts == (0, 0)
-
-
-@pytest.mark.parametrize("arms", [bernoulli([0.0, 1.0]), bernoulli([0.5]), finite_arms([([0.4], [1.0])])])
-def test_constant_arms_single_arms_and_zones(arms: FiniteArms) -> None:
-    """With a zone every arm ends, even one on the bar."""
-    for verdict, mean in zip(run(BAR, arms, epsilon=0.1).value.verdicts, arms.means, strict=True):
-        assert mean >= 0.4 if verdict == 1 else mean < 0.6
-
-
-def test_what_is_refused() -> None:
-    for epsilon in (0.2, 0.5):
-        with pytest.raises(UsageError, match="must lie inside the bounds"):
-            next(start("wager-above", 2, 0.1, epsilon=epsilon, question=Question("above", bar=0.15)))
-    with pytest.raises(UsageError, match="epsilon does not apply to a control"):
-        start("wager-control", 4, 0.1, epsilon=0.1, question=CONTROL)
-    with pytest.raises(UsageError, match="workers of wager-top is 0"):
-        next(start("wager-top", 5, 0.1, question=top(2), workers=0))
 
 
 # --- against a control ----------------------------------------------------------------------------------------------------
@@ -325,25 +308,6 @@ def test_the_state_of_wager_control_on_the_way() -> None:
 # --- the m best -----------------------------------------------------------------------------------------------------------
 
 
-def tell(ledger: SetLedger, ones: list[int], times: int) -> None:
-    """So many ones of so many rewards, an arm."""
-    values = np.array([0.0, 1.0])
-    ledger.count(np.arange(len(ones)), atoms_of([(values, np.array([times - k, k])) for k in ones]))
-
-
-@pytest.mark.parametrize(("m", "answer"), [(1, {1}), (2, {1, 3}), (4, {1, 2, 3, 4})])
-def test_it_names_the_m_best_arms_the_best_mean_first(m: int, answer: set[int]) -> None:
-    done = run(top(m), CLEAR, 0.05, 2)
-    assert set(done.value.arms) == answer
-    assert list(done.value.arms) == sorted(done.value.arms, key=lambda arm: -done.means[arm])
-    assert (done.value.certified, done.value.reason) == (True, "certified")
-    status = done.value.status
-    assert (status.chosen, status.leader) == (done.value.arms, done.value.arms[0])
-    assert (set(status.contenders), status.in_play, status.epsilon_certified) == (answer, m, 0)
-    assert status.evidence >= status.threshold == pytest.approx(log(20))
-    assert status.achieved_delta == pytest.approx(np.exp(-status.evidence))
-
-
 def test_the_state_of_wager_top_on_the_way() -> None:
     arms = bernoulli([0.3, 0.35, 0.6, 0.9])
     shown, done = statuses(top(2), arms, 4)
@@ -357,51 +321,6 @@ def test_the_state_of_wager_top_on_the_way() -> None:
     assert all(set(status.chosen) <= set(status.contenders) for status in shown)
     low, high = last.intervals
     assert ((low < arms.means) & (arms.means < high)).all()
-
-
-def test_ties_inside_and_outside_of_the_set_do_not_matter_and_ties_across_its_boundary_never_end() -> None:
-    assert set(run(top(2), bernoulli([0.9, 0.9, 0.1, 0.1]), seed=1).value.arms) == {0, 1}
-    constant = finite_arms([([0.9], [1]), ([0.5], [1]), ([0.5], [1]), ([0.1], [1])])
-    assert run(top(2), constant, seed=1, budget=20_000).spent
-    assert run(top(2), constant, seed=1, epsilon=0.1).pulls < 5_000
-
-
-def test_with_epsilon_a_set_within_it_is_enough() -> None:
-    done = run(top(2), bernoulli([0.8, 0.5, 0.49]), seed=5, epsilon=0.2)
-    assert 0 in done.value.arms
-    assert (done.value.reason, done.value.status.epsilon_certified) == ("certified ε-optimal", 0.2)
-    assert run(top(2), bernoulli([0.0, 1.0, 1.0, 0.0]), epsilon=0.99).pulls < 200, "nearly everything ends too"
-
-
-def test_certificates_are_kept_for_their_set_alone() -> None:
-    ledger = SetLedger(4, 2, 0.1)
-    tell(ledger, [9, 8, 2, 1], 10)
-    ledger.nominate(np.array([0, 1]))
-    ledger.certified[:, 2:] = 5.0
-    assert ledger.decided
-    ledger.nominate(np.array([0, 2]))
-    assert (ledger.certified[:, [1, 3]] == -inf).all()
-    ledger.leading = np.array([0, 2])
-    assert not ledger.decided
-    ledger.nominate(np.array([0, 1]))
-    assert (ledger.certified[:, 2:] == 5.0).all()  # nominated anew, it has what it had
-
-
-def test_a_set_is_nominated_when_it_is_clear_and_its_bets_are_on_what_comes() -> None:
-    ledger = SetLedger(4, 2, 0.1)
-    tell(ledger, [5, 5, 4, 4], 9)
-    ledger.nominate_if_due()
-    assert ledger.nominations == 0
-    tell(ledger, [30, 28, 5, 4], 31)
-    ledger.nominate_if_due()
-    assert ledger.nominated.tolist() == [0, 1]
-    assert ledger.book.since.counts.sum() == 0
-    ledger.refute()
-    assert not ledger.decided
-    tell(ledger, [30, 28, 5, 4], 31)
-    ledger.nominate_if_due()
-    ledger.refute()
-    assert (ledger.nominations, ledger.decided) == (1, True)
 
 
 def slow_plan(
@@ -436,12 +355,3 @@ def test_a_batch_is_what_a_search_of_all_pairs_finds(seed: int) -> None:
     assert plan_pairs(inside, outside, *seen, rejected, epsilon, coins).tolist() == expected
     assert np.isinf(apart[:, inside]).all()
     assert (apart[:, outside] < inf).all()
-
-
-def test_many_workers_get_plans_ahead_and_a_script_is_heeded() -> None:
-    done = run(top(2), CLEAR, seed=1, workers=8, record=True)
-    assert set(done.value.arms) == {1, 3}
-    assert any(len(request.ahead) > 1 for request, _ in done.transcript)
-    recorded = [(request.arms, request.times, "atoms") for request, _ in done.transcript]
-    again = start("wager-top", 5, 0.1, seed=99, question=top(2), script=recorded)
-    assert set(replay(again, done.transcript).arms) == {1, 3}

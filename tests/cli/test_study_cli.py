@@ -48,17 +48,6 @@ def test_the_documented_loop_with_two_workers(run: Run, tmp_path: Path) -> None:
     assert sum(of.get("failed", 0) for of in study.health().values()) == len(list(tmp_path.rglob("failed once")))
 
 
-def test_words_of_a_command_are_filled_once(run: Run) -> None:
-    """What an item says is not looked at again: it would become another question."""
-    study = open_study(STORAGE, "s", ["a {item}", "b"], 0.2, items=["who is {arm}?", "{seed}"], seed=1)
-    study.close()
-    script = 'printf "%s|%s\\n" "$1" "$2" >> seen; echo 1'
-    run("study", "work", "s", "--", "sh", "-c", script, "x", "{arm}", "{item}")
-    seen = set(Path("seen").read_text().splitlines())
-    assert seen <= {f"{arm}|{item}" for arm in ("a {item}", "b") for item in ("who is {arm}?", "{seed}")}
-    assert any("who is {arm}?" in line for line in seen)
-
-
 def test_what_a_terminal_would_obey_is_escaped_in_json(run: Run) -> None:
     strange = "a\x9b31m\u202eb\u200d\x7f"
     open_study(STORAGE, "s", [strange, "é"], 0.2).close()

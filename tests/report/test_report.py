@@ -9,7 +9,6 @@ import json
 import re
 import shlex
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from asking import answered
 from browsing import Browser, needs_browser
 from calling import Run, refused, steady
 from surest.arms.finite import bernoulli
-from surest.errors import UsageError
 from surest.report.page import LONG, Report, facts, to_html, to_markdown
 from surest.report.pictures import LONGEST
 from surest.report.report import read_report, report_of_study, to_json, write_report
@@ -111,14 +109,6 @@ def test_markdown_escapes(hostile: Result) -> None:
     assert "<script>" not in text
     assert r"a\|b \*c\* \`d\` \[e\](f) \$x\_1\$" in text
     assert "`````sh\nx ```` y\n`````" in text
-
-
-def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
-    report = Report(result, "s", {"budget": 7}, {"Run": "surest x"}, {"old": "no memory"})
-    again = read_report(to_json(report))
-    assert (to_html(again), to_json(again)) == (to_html(report), to_json(report))
-    with pytest.raises(UsageError, match="not text"):
-        to_json(replace(report, study="\ud800"))
 
 
 def test_a_result_of_the_command_line(run: Run) -> None:
@@ -276,14 +266,3 @@ def test_a_result_in_a_notebook(hostile: Result) -> None:
     assert "wrong with probability at most 0.05" in shown
     assert ("<script" in shown, "&lt;script&gt;" in shown, "<svg" in shown) == (False, True, True)
     assert not re.search(r"https?://", shown)
-
-
-def test_a_study_in_a_notebook_before_and_after() -> None:
-    study = surest.open_study("memory:", "<b>demo", ["a", "b"], 0.2)
-    assert repr(study) == "Study('<b>demo', 2 arms, in memory:)"
-    shown = study._repr_html_()
-    assert "Study &lt;b&gt;demo (memory:) is running: 0 rewards told, 0 tickets with workers." in shown
-    assert "No pull has been counted yet" in shown
-    shown = answered(study, lambda ticket: float(ticket.label == "a"))._repr_html_()
-    lead = "a is 1.00 ahead of the runner-up b so far"
-    assert all(words in shown for words in ("is finished", "Arm a is the best", lead, "<svg"))

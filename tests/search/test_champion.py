@@ -1,10 +1,7 @@
-"""A champion and its challengers on several workers, and when it is killed. `pages/champions.txt` has what is said of them."""
+"""A champion that is killed. `pages/champions.txt` has what is said of champions and their challengers."""
 
-import asyncio
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,38 +9,6 @@ import surest
 from calling import ran
 from surest.errors import UsageError
 from surest.study.ledger import Ledger, share
-
-ITEMS = [f"q{i}" for i in range(400)]
-
-
-def score(candidate: Any, item: str) -> float:
-    """Right on a share of the items."""
-    return float((int(item[1:]) * 0.618) % 1 < candidate)
-
-
-def test_async_and_executors_find_the_same_in_batches() -> None:
-    async def slowly(who: float, item: str) -> float:
-        await asyncio.sleep(0)
-        return score(who, item)
-
-    async def all_of() -> list[surest.Challenge]:
-        champion = surest.Champion(slowly, ITEMS, worth=0.05, seed=1, in_flight=7)
-        return [await champion.achallenge(who) for who in (0.5, 0.3, 0.8)]
-
-    awaited = asyncio.run(all_of())
-    with ThreadPoolExecutor(3) as pool:
-        pooled = surest.Champion(score, ITEMS, worth=0.05, seed=1, in_flight=7, executor=pool)
-        alone = surest.Champion(score, ITEMS, worth=0.05, seed=1)
-        for other, who in zip(awaited, (0.5, 0.3, 0.8), strict=True):
-            one, two = alone.challenge(who), pooled.challenge(who)
-            assert one.verdict == two.verdict == other.verdict
-            assert one.items_counted == two.items_counted == other.items_counted
-            assert one.evaluations <= two.evaluations == other.evaluations
-    with pytest.raises(UsageError, match="achallenge"):
-        surest.Champion(slowly, ITEMS).challenge(0.5)
-    with pytest.raises(UsageError, match=r"champion\.challenge"):
-        asyncio.run(surest.Champion(score, ITEMS).achallenge(0.5))
-
 
 KILLED = """
 import os, signal, surest

@@ -1,12 +1,10 @@
 """`surest.duel` and `surest.aduel`: judges of all kinds, recorded duels, studies, and what a result tells."""
 
-import asyncio
 import itertools
 import json
 import random
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -122,37 +120,3 @@ def test_a_coin_for_sides_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(duels._Desk, "request", stuck)
     assert sum(one_sided(seed, budget=150).certified for seed in range(10)) > 7
-
-
-def test_threads_async_judges_and_one_at_a_time_agree_on_the_winner() -> None:
-    with ThreadPoolExecutor(4) as pool:
-        assert surest.duel(NAMES, judge_of(1), seed=1, executor=pool, in_flight=4).best == "a"
-
-    async def judge(first, second, item):
-        await asyncio.sleep(0)
-        return judge_of(item)(first, second)
-
-    assert asyncio.run(surest.aduel(NAMES, judge, items=range(500), seed=1, in_flight=5)).best == "a"
-
-
-def test_a_study_goes_on_where_it_was_and_keeps_players_labels(tmp_path: Path) -> None:
-    where = {"storage": f"sqlite:///{tmp_path}/s.db", "name": "votes"}
-
-    left = iter(range(25))
-
-    def judge(first, second, item):
-        return judge_of(item)(first, second)
-
-    def broken(*given):
-        if next(left, None) is None:
-            raise SystemExit
-        return judge(*given)
-
-    with pytest.raises(SystemExit):
-        surest.duel(NAMES, broken, items=range(10_000), seed=3, **where)
-    assert surest.open_study(*where.values()).status().told >= 20
-    went_on = surest.duel(NAMES, judge, items=range(10_000), seed=3, **where)
-    at_once = surest.duel(NAMES, judge, items=range(10_000), seed=3)
-    assert (went_on.best, went_on.pulls, went_on.labels) == (at_once.best, at_once.pulls, tuple(NAMES))
-    study = surest.open_study(*where.values())
-    assert (study.result().best, study.labels[0]) == ("a", "a vs b")

@@ -15,12 +15,9 @@ import pytest
 import surest
 from arms_for_workers import ARMS, MIDDLE, Killing, high, low, middle
 from asking import transcript
-from surest.errors import EvaluationError, RewardError, TicketError, UsageError
+from surest.errors import EvaluationError, UsageError
 from surest.result.data import Result
 from surest.search.call import ticket_seed
-from surest.search.desk import Desk
-from surest.search.executor import drive
-from surest.search.session import Session
 from surest.study.memory import MemoryStore
 from waiting import PATIENCE, until
 
@@ -118,43 +115,6 @@ def test_no_more_than_in_flight_are_under_way_and_no_fewer_while_there_is_work()
     assert most == 7
 
 
-@pytest.mark.parametrize("bad", [1.5, "1"])
-def test_a_reward_that_cannot_be_counted_ends_the_run_and_is_not_tried_again(bad: object) -> None:
-    calls = []
-
-    def arm(seed: int) -> object:
-        calls.append(seed)
-        return bad
-
-    with ThreadPoolExecutor(1) as pool, pytest.raises(RewardError, match="arm 'bad'"):
-        run(pool, {"bad": arm, "low": low}, in_flight=1)
-    assert len(calls) == 1
-
-
-def test_a_session_whose_tickets_others_hold_is_refused() -> None:
-    with ThreadPoolExecutor(1) as pool:
-        session = Session(2)
-        session.ask(100)
-        with pytest.raises(TicketError, match="handed out to others"):
-            drive(Desk(session), lambda ticket: (float,), pool, 16)
-
-
-def test_after_an_error_nothing_more_is_started() -> None:
-    begun, over = [], threading.Event()
-
-    def arm(seed: int) -> float:
-        begun.append(seed)
-        if len(begun) > 1:
-            over.wait(PATIENCE)
-        raise OSError
-
-    with ThreadPoolExecutor(1) as pool:
-        with pytest.raises(EvaluationError):
-            run(pool, {"a": arm, "b": arm}, in_flight=4, retries=0)
-        over.set()
-    assert len(begun) <= 2  # the pool has ended: whatever was not cancelled has run
-
-
 def test_on_request_is_called_before_each_request_and_while_nothing_is_done() -> None:
     rounds = []
 
@@ -250,39 +210,3 @@ def test_failed_evaluations_are_retried_named_or_counted(
     assert result.health["high"]["failed"] == 4 * result.health["high"]["imputed"] > 0
     as_zero = run(None, ARMS | {"high": lambda seed: 0.0 if seed % 5 == 0 else high(seed)})
     assert transcript(result) == transcript(as_zero)
-
-
-def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
-    ends = []
-
-    async def endless(seed: int) -> float:
-        try:
-            await asyncio.sleep(3600)
-        finally:
-            ends.append(seed)
-        return 0.0
-
-    async def bad(seed: int) -> float:
-        await asyncio.sleep(0.01)
-        return 2.0
-
-    with pytest.raises(RewardError, match="arm 'bad'"):
-        asyncio.run(surest.aidentify({"endless": endless, "bad": bad}, in_flight=4, **SETTINGS))
-    assert len(ends) == 2
-
-    begun = asyncio.Semaphore(0)
-
-    async def announced(seed: int) -> float:
-        begun.release()
-        return await endless(seed)
-
-    async def abandoned() -> None:
-        run = asyncio.create_task(surest.aidentify([announced, announced], in_flight=3, **SETTINGS))
-        for _ in range(3):
-            await begun.acquire()
-        run.cancel()
-        await run
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(abandoned())
-    assert len(ends) == 2 + 3

@@ -1,9 +1,7 @@
 """`surest.gate` in Python: what counts, in which order, and what is said of it."""
 
-import asyncio
 import json
 import math
-from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -173,31 +171,3 @@ def test_a_baseline_that_is_completed_later_has_said_nothing_that_it_would_not_s
         assert (found.share, found.features) == (share, ())
         assert 0 < whole.decided_after <= (found.decided_after or N)
         assert whole.interval[0] >= found.interval[0]
-
-
-def test_functions_are_run_as_evaluate_runs_them(tmp_path: Path) -> None:
-    plain = surest.gate(OLD, WORSE.get, 0.03, seed=2)
-
-    async def slow(item: str) -> float:
-        await asyncio.sleep(0)
-        return WORSE[item]
-
-    with ThreadPoolExecutor(3) as pool:
-        pooled = surest.gate(OLD, WORSE.get, 0.03, seed=2, executor=pool)
-    awaited = asyncio.run(surest.agate(OLD, slow, 0.03, seed=2, in_flight=5))
-    storage, calls = f"sqlite:///{tmp_path}/s.db", list[str]()
-
-    def counted(item: str) -> float:
-        calls.append(item)
-        if len(calls) == 20:
-            raise KeyError(item)
-        return WORSE[item]
-
-    with pytest.raises(surest.errors.EvaluationError):
-        surest.gate(OLD, counted, 0.03, seed=2, storage=storage, name="g", retries=0)
-    kept = surest.gate(OLD, counted, 0.03, seed=2, storage=storage, name="g", retries=0)
-    assert {found.decided_after for found in (plain, pooled, awaited, kept)} == {plain.items_counted}
-    assert len(calls) == plain.items_counted + 1, "nothing is evaluated twice but what failed"
-    failed = surest.gate(OLD, lambda item: 1 / 0, 0.03, seed=2, retries=0, on_failure=0.0)
-    assert failed.failed
-    assert f"{failed.items_counted} items of candidate with a score that was not measured but imputed" in failed.notes

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, cycle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,22 +18,10 @@ import pytest
 import surest
 from calling import Run
 from pages import same_as_kept
-from surest.errors import EvaluationError
-from surest.speed.evidence import (
-    EARLY,
-    PILOT,
-    Comparisons,
-    clip_range,
-    fewest_blocks,
-    median_interval,
-    nominee_weights,
-    pair_ranges,
-    ratios,
-)
+from surest.speed.evidence import EARLY, PILOT, fewest_blocks
 from surest.speed.result import Timings, comparisons, table, verdict
-from surest.speed.run import judged
 from surest.speed.timing import Run as Timed
-from surest.speed.timing import Stopwatch, chosen_shell, needs_shell
+from surest.speed.timing import Stopwatch
 from waiting import until
 
 
@@ -85,49 +74,14 @@ def test_what_is_found_and_shown(
     same_as_kept(Path(__file__).with_name("timings.txt"), request, run, {**globals()}, show=described)
 
 
-def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:
-    pilot = np.array([[1.0, 3.0], [1.1, 3.0], [1.2, 3.0], [1.05, 3.0], [1.0, 3.0]])
-    assert clip_range(pilot[:, 0], 0.02) == pytest.approx((0.85, 1.45))
-    assert clip_range(np.array([1.0, 1.1, 99.0, 1.05, 1.0]), 0.02) == pytest.approx((0.65, 1.85))  # one outlier
-    assert clip_range(pilot[:, 1], 0.02) == pytest.approx((2.85, 3.15))
-    low, high = pair_ranges(pilot, 0.02)
-    assert low == pytest.approx(np.array([[0.85, 0.85], [0.85, 2.85]]))
-    assert high == pytest.approx(np.array([[1.45, 3.0], [3.0, 3.15]]))  # the second is far slower: its shortest time
-    assert nominee_weights(pilot) == pytest.approx(np.array([0.9, 0.1]))
-    low, high = pair_ranges(pilot * [1, 0.53], 0.02)
-    assert high[0, 1] == pytest.approx(1.52 * 1.05)  # nor do longer times than these matter
-    low, high = pair_ranges(pilot * [1, 0.5], 0.02)
-    assert high[0, 1] == pytest.approx(1.575)  # not far: the range that holds both
-    pilot = np.column_stack([pilot, [9.0, 9.5, 9.2, np.nan, np.nan], [8.0, 8.5, 8.2, np.nan, np.nan]])
-    low, high = pair_ranges(pilot, 0.02)  # both hopeless ones are one opponent: their ranges are the same
-    assert low[0] == pytest.approx([0.85, 0.85, 0.85, 0.85])
-    assert high[0] == pytest.approx([1.45, 3.0, 8.0, 8.0])
-    assert (low == low.T).all()
-    assert (high == high.T).all()
+def test_failures_may_count_and_a_shell_is_used_for_all_where_one_needs_it(run: Run) -> None:
+    def told(*words: str) -> Any:
+        return run("fastest", *words, "--max-runs", "6", "--json", "--quiet").json
 
-
-def test_quotients_need_blocks() -> None:
-    assert [fewest_blocks(n, 0.05) for n in (2, 3)] == [7, 9]
-    assert ratios(np.array([3.0, 1.0, 0.0]), np.array([2.0, 0.0, 0.0])).tolist() == [1.5, np.inf, 1.0]
-
-
-def test_the_time_of_a_run_is_that_on_the_clock_or_all_of_the_processor() -> None:
-    assert [judged(Timed(0.5, 0.25, 0.125, 0), by) for by in ("wall", "cpu")] == [0.5, 0.375]
-
-
-def test_a_shell_runs_what_a_program_would_take_for_an_argument() -> None:
-    lines = ["gzip -1 -c file", "cat file | wc", "A=1 env", "exit 3"]
-    assert [needs_shell(line) for line in lines] == [False, True, True, True]
-    assert [chosen_shell(shell, ["ls", "ls | wc"]) for shell in (None, "none")] == ["sh", None]
-
-
-def test_a_command_that_fails_is_an_error_with_its_output(run: Run) -> None:
-    said = run("fastest", "true", "echo it broke >&2; exit 3", "--quiet")
-    assert (said.status, said.out) == (2, "")
-    assert all(words in said.err for words in ("ended with exit status 3", "it broke", "--ignore-failure"))
-    status, out, _ = run("fastest", "true", "exit 3", "-i", "--max-runs", "6", "--json", "--quiet")
-    assert status == 3
-    assert json.loads(out)["commands"][1]["exit_codes"] == [3]
+    assert told("true", "exit 3", "-i")["commands"][1]["exit_codes"] == [3]
+    piped = told("true", "true | true")
+    assert (piped["shell"], piped["shell_seconds"] > 0) == ("sh", True)
+    assert (told("true", "true")["shell"], told("true", "true", "--shell", "sh -e")["shell"]) == (None, "sh -e")
 
 
 def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Run) -> None:
@@ -148,27 +102,6 @@ def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Run) -> None:
     counts = sorted(lines.count(word) for word in "ab")
     assert 2 + 7 - (PILOT - EARLY) <= counts[0] <= counts[1] == 2 + 7  # under load one of them may seem hopeless
     assert all(lines[k - 1] == f"p{line}" for k, line in enumerate(lines) if line in "ab")
-
-
-def test_it_cleans_up_after_a_failure(tmp_path: Path) -> None:
-    for command, helpers, said in (
-        ("false", {"cleanup": f"touch {tmp_path / 'cleaned'}"}, "'false' failed"),
-        ("true", {"prepare": "exit 4"}, "prepare: exit 4"),
-        ("true", {"cleanup": "exit 5"}, "cleanup: exit 5"),
-        ("exit 3", {}, "exit status 3"),
-    ):
-        with pytest.raises(EvaluationError, match=said):
-            surest.fastest(["true", command], max_runs=6, **helpers)
-    assert (tmp_path / "cleaned").exists()
-
-
-def test_a_shell_is_used_for_all_where_one_needs_it(run: Run) -> None:
-    data = json.loads(run("fastest", "true", "true | true", "--max-runs", "6", "--json", "--quiet")[1])
-    assert data["shell"] == "sh"
-    assert data["shell_seconds"] > 0
-    assert json.loads(run("fastest", "true", "true", "--max-runs", "6", "--json", "--quiet")[1])["shell"] is None
-    given = ("true", "true", "--shell", "sh -e", "--max-runs", "6", "--json", "--quiet")
-    assert json.loads(run("fastest", *given)[1])["shell"] == "sh -e"
 
 
 def test_real_commands_end_by_themselves_with_the_right_first(run: Run, tmp_path: Path) -> None:
@@ -202,16 +135,6 @@ def test_a_signal_ends_the_command_and_tells_the_answer_so_far(tmp_path: Path, n
     assert counted == [left, left]
     with pytest.raises(ProcessLookupError):
         os.kill(int(log.read_text().split()[-1]), 0)  # the command that ran was ended
-
-
-def test_bounds_of_ratios_share_the_error_among_all_pairs() -> None:
-    """All pairs' bounds hold together, so each of the six pairs of four commands has a sixth of the level."""
-    times = np.random.default_rng(1).lognormal(0, 0.2, (60, 4))
-    pairs = Comparisons(times[:5], delta=0.05, tolerance=0.02)
-    for block in times[5:]:
-        pairs.count(block)
-    assert pairs.ratio(0, 3) == median_interval(times[:, 3] / times[:, 0], pairs.level / 6)
-    assert pairs.ratio(0, 3) != median_interval(times[:, 3] / times[:, 0], pairs.level)
 
 
 def test_a_result_shows_what_the_command_prints() -> None:

@@ -25,6 +25,7 @@ import numpy as np
 
 from surest.arms.tables import Table
 from surest.errors import SourceError, UsageError
+from surest.text import counted
 
 SELECT_BEST = "select-best"
 """promptfoo's assertion that one output of a test is the best: 1 for that one, 0 for the others."""
@@ -307,9 +308,8 @@ def selected(path: str | PathLike[str]) -> tuple[list[tuple[str, str, str, float
         "the providers or prompts the other way round"
     ]
     if len(duels) < len(said):
-        notes.append(
-            f"{len(said) - len(duels):,} tests were left out: not both outputs of the pair were judged, or none was selected"
-        )
+        left_out = counted(len(said) - len(duels), "test")
+        notes.append(f"{left_out} left out: not both outputs of the pair were judged, or none was selected")
     if len(arms) > 2:
         notes.append(
             "each test is a duel of one pair, drawn at random, and a tie where another output was selected; who is selected "
