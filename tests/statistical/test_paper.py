@@ -87,15 +87,6 @@ def test_example1_pulls_follow_the_theorems_as_n_grows(n: int, runs: int) -> Non
     assert 350 < np.mean(naive_pulls) / claims.expression(hard.variances, hard.gaps, 0.1, n) < 450
 
 
-@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
-def test_example1_sums(n: int) -> None:
-    """Appendix C: H_var is of order n ln n, H of order n²."""
-    arms = example1(n)
-    hard = hardness(arms.means, arms.variances)
-    assert 2.2 < hard.h_var / (n * np.log(n)) < 3.3
-    assert 2.5 < hard.h / n**2 < np.pi**2 / 6 + 1.001
-
-
 def test_sorted_estimates_are_as_close_as_the_estimates() -> None:
     """Lemma F.1."""
     rng = np.random.default_rng(0)
