@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from decision.decisions import (
 from surest.decision.pulls import decision_on_pulls
 from surest.decision.two import decision_of_gate
 from surest.decision.write import decision_of
-from surest.errors import UsageError
 from surest.result.words import KNOWN
 
 ENDS = "certified", "certified ε-optimal", "all items seen", "budget spent"
@@ -217,55 +215,6 @@ def test_imputed_scores_of_a_gate_are_told() -> None:
     assert gate.notes == (f"{both} items of new with a score that was not measured but imputed",)
     assert refusal(lines) == ""
     assert "other things were imputed" in refusal([line for line in lines if line.get("what") != "imputed"])
-
-
-# --- what there is no decision for ----------------------------------------------------------------------------------------
-
-ARMS = {"a": [1.0] * 60, "b": [0.0] * 60}
-TABLE = np.array([[1.0, 1, 1, 0], [0, 0, 1, 0]])
-
-
-def without_scores() -> surest.Result:
-    result = surest.evaluate(table_of(1, 3, 40, np.random.default_rng(2)), seed=1)
-    return replace(result, listed=replace(result.listed, values=np.full(len(result.listed.values), np.nan)))
-
-
-REFUSED: dict[str, Callable[[], Any]] = {
-    "with clusters": lambda: surest.evaluate(TABLE, seed=1, group=[0, 0, 1, 1]),
-    "with weights": lambda: surest.evaluate(TABLE, seed=1, weights=[1.0, 1.0, 1.0, 2.0]),
-    "with a reserve": lambda: surest.evaluate(TABLE, seed=1, reserve=0.1),
-    "no checker for race-above": lambda: surest.evaluate(TABLE, seed=1, above=0.5),
-    "no checker for race-control": lambda: surest.evaluate(TABLE, seed=1, control=0),
-    "no checker for lucb": lambda: surest.identify(ARMS, seed=1, algorithm="lucb", record=True),
-    "record=True": lambda: surest.identify(ARMS, seed=1),
-    "where the search is run": without_scores,
-    "two items have the same name": lambda: surest.evaluate({"a": {1: 0.5, "1": 0.5}, "b": {1: 0.0, "1": 1.0}}, seed=1),
-    "same name in the file": lambda: surest.gate({1: 0.5, "1": 0.5}, {1: 0.5, "1": 0.5}),
-}
-
-
-@pytest.mark.parametrize("message", REFUSED)
-def test_what_there_is_no_decision_for(message: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=message):
-        REFUSED[message]().write_decision(tmp_path / "d.jsonl")
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be written"):
-        surest.identify(ARMS, seed=1, record=True).write_decision(tmp_path / "no folder" / "decision.jsonl")
-
-
-def test_where_there_was_nothing_to_decide_there_is_no_file(tmp_path: Path) -> None:
-    champion = surest.Champion(lambda arm, item: 0.5, range(9), progress=(seen := []).append)
-    first, again = champion.challenge("a"), champion.challenge("a")
-    for found in (first, again):
-        with pytest.raises(UsageError, match="there is no decision to write: "):
-            found.write_decision(tmp_path / "d.jsonl")
-    last = champion.challenge("b")
-    with pytest.raises(UsageError, match="under way"):
-        seen[0].write_decision(tmp_path / "d.jsonl")
-    assert last.write_decision(tmp_path / "d.jsonl") in surest_verify.verify(str(tmp_path / "d.jsonl"))[-1]
-    assert "fought" not in last.to_dict()
 
 
 def test_a_decision_follows_an_estimate_too() -> None:
