@@ -12,8 +12,8 @@ from asking import answered
 from calling import Run, refused
 from pages import same_as_kept
 from surest.core.procedure import check_reply, check_request
-from surest.core.protocol import Answer, Cells, Pull, Request, Statistic
-from surest.errors import ContractError, UsageError
+from surest.core.protocol import Cells, Pull, Request, Statistic
+from surest.errors import ContractError
 from surest.search.loading import load_algorithm
 
 FORMS = (
@@ -72,24 +72,3 @@ def test_what_a_list_looks_ahead_at_is_gone_through_once_and_not_for_each_of_its
         return min(timeit.repeat(lambda: check_request(second, 2, "mine", len(order), before), number=3, repeat=5))
 
     assert took(first) < took(None) / 10
-
-
-def test_anybodys_algorithm_runs_and_is_called_what_it_is() -> None:
-    def larger_mean(arms, delta, *, times=50):
-        means = yield Pull(arms, times, Statistic.MEAN)
-        return int(arms[means.argmax()])
-
-    result = surest.identify(surest.bernoulli([0.1, 0.9]), algorithm=larger_mean, seed=1, times=30)
-    assert (result.best, result.pulls, result.algorithm, result.standing) == ("1", 60, "larger_mean", "yours, unproven")
-    assert "says larger_mean, of which surest knows no proof" in str(result)
-    with pytest.raises(UsageError, match=r"file\.py:function"):
-        surest.open_study("memory:", "s", ["a", "b"], algorithm=larger_mean)
-
-
-def test_an_answer_may_be_several_arms() -> None:
-    def both(arms, delta):
-        yield Pull(arms, 1, Statistic.MEAN)
-        return Answer([1, 0])
-
-    result = surest.identify(surest.bernoulli([0.1, 0.9]), algorithm=both, seed=1)
-    assert (result.chosen, result.best, result.contenders) == (("1", "0"), "1", ("1", "0"))

@@ -9,7 +9,6 @@ from statistical.list_tables import answer_to, ended, most_allowed
 from surest.algorithms.race import race
 from surest.arms.tables import read_table
 from surest.core.question import Question
-from surest.evidence.lists import gate as evidence
 from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, judge, mirrored
 from surest.kernels.constants import PLAIN
 from surest.study.ledger import share
@@ -104,17 +103,6 @@ def test_of_1000_gates_with_a_ledger_few_passes_are_wrong() -> None:
             passes[k], wrong[k] = passes[k] + passed, wrong[k] + (passed and null)
     assert wrong[0] <= 0.05 * passes[0]
     assert wrong[1] > 0.05 * passes[1], "δ for each is not enough"
-
-
-def test_predictions_are_the_same_look_by_look() -> None:
-    """Row t is made from the items before it, whatever comes later."""
-    old, new, older = rows(np.random.default_rng(2), 60)
-    more, path, grown = directions(old, older), new - old, Predictions(old, directions(old, older))
-    whole = Predictions(old, more).extend(path)
-    for t in (1, 7, 8, 9, 40, 60):
-        assert np.array_equal(grown.extend(path[:t]), whole[:t])
-        assert np.array_equal(Predictions(old, more).extend(path[:t]), whole[:t])
-    assert evidence.EVERY == 8
 
 
 def test_a_known_control_is_as_right_as_delta_allows() -> None:
