@@ -40,24 +40,6 @@ def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path
     return path
 
 
-FORMS: dict[str, str | bytes] = {
-    "windows": PLAIN.replace("\n", "\r\n"),
-    "mark": "\ufeff" + PLAIN,
-    "header": PLAIN.replace("arm,value", " Arm , VALUE "),
-    "blank lines": PLAIN.replace("\n", "\n\n"),
-    "no last newline": PLAIN.rstrip("\n"),
-    "columns": "value,arm\n1,a\n0.5,b\n0,a\n1,a\n1,a\n",
-    "quotes": 'arm,value\n"a",1\n"b",".5"\na,0\na,1\na,1\n',
-    "gzip": gzip.compress(PLAIN.encode()),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_forms_that_say_the_same(tmp_path: Path, form: str) -> None:
-    arms = read_csv(write(tmp_path, FORMS[form]))
-    assert (arms.labels, arms.means.tolist()) == (("a", "b"), [0.75, 0.5])
-
-
 @given(st.text() | st.tuples(st.sampled_from([*KINDS, "x"]), st.text("0123456789.,/-enaif")).map(":".join))
 @example("lower-bound:/")
 @settings(max_examples=300, deadline=None)
