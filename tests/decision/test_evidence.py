@@ -12,13 +12,11 @@ from mpmath import mpf
 import surest_verify as verifier
 from decision.decisions import lines_of, made, refusal, table_of
 from mistakes import rebuilt
-from surest.decision import pulls
 from surest.evidence.lists.gate import UNKNOWN, bet_above, new_state
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.verdict import Verdict
-from surest.kernels.constants import JOINT
 
 Points = list[tuple[float, float, float]]
 
@@ -119,11 +117,6 @@ def test_the_verifier_is_never_above_the_exact_value(kind: str, seed: int, bound
             between = [points[1][0] + (points[k][0] - points[1][0]) * part for k in (0, 2) for part in (0.2, 0.6)]
             least = min([*values, *(exact_value(lines, witness, mpf(x)) for x in between)])
             assert least - mpf("1e-6") < bound <= least
-
-
-def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulls, "JOINT", JOINT * 1.1)
-    assert refusal(lines_of(made("best", 0))).startswith("line 2: ")
 
 
 # --- lists of items ------------------------------------------------------------------------------------------------------

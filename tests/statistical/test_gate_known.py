@@ -23,21 +23,6 @@ def rows(rng: np.random.Generator, total: int) -> tuple[np.ndarray, np.ndarray, 
     return drawn[0], drawn[1], drawn[2:]
 
 
-def test_the_truth_is_refuted_with_probability_at_most_delta() -> None:
-    """Both sides, at Δ itself, with predictions from three older rows and from none."""
-    rng, runs, wrong = np.random.default_rng(6), 200, np.zeros(2, int)
-    old, new, older = rows(rng, 150)
-    more, mean = directions(old, older), float(np.mean(new - old)) + 1e-12
-    for run in range(runs):
-        order = rng.permutation(150)
-        path = np.ascontiguousarray((new - old)[order])
-        told = Predictions(old[order], more[order] if run % 2 else None).extend(path)
-        ends = (path, told, mean), (-path, mirrored(told), -mean + 2e-12)
-        wrong += [0 <= bet_above(d, 150.0, x, 5.0, x < 0, t, PLAIN)[0] < 150 for d, t, x in ends]
-    assert wrong.min() > 0
-    assert wrong.max() <= most_allowed(runs, 0.2)
-
-
 def needed(path: np.ndarray, told: np.ndarray, plain: float) -> int:
     """Items until a verdict at a margin of .03 and δ = .05."""
     ends = (path, told, -0.03), (-path, mirrored(told), 0.0)
