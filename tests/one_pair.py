@@ -94,11 +94,11 @@ def exceeds(first: Digest, second: Digest, *rest: float) -> tuple[float, float, 
     return differences.exceeds(rows_of(first, second), counts, sums, 0, 1, *rest)
 
 
-def exact_value(x: mpmath.mpf, pair: Pair) -> mpmath.mpf:
-    """The function whose infimum is the certificate (ε = 0), term by term as the text has it, in as many digits as `x`."""
+def exact_value(x: mpmath.mpf, pair: Pair, epsilon: float | mpmath.mpf = 0) -> mpmath.mpf:
+    """The function whose infimum is the certificate, term by term as the text has it, in as many digits as `x`."""
 
     def log_wealth(digest: Digest, bet: float, is_above: bool) -> mpmath.mpf:
-        level, total = (x, mpmath.mpf(0)) if is_above else (1 - x, mpmath.mpf(0))
+        level, total = (x, mpmath.mpf(0)) if is_above else (1 - x - epsilon, mpmath.mpf(0))
         for value, weight in zip(digest[0][: digest[2]], digest[1][: digest[2]], strict=True):
             reward = mpmath.mpf(float(value)) if is_above else 1 - mpmath.mpf(float(value))
             total += int(weight) * mpmath.log(1 - mpmath.mpf(bet) + mpmath.mpf(bet) * reward / level)
@@ -107,7 +107,7 @@ def exact_value(x: mpmath.mpf, pair: Pair) -> mpmath.mpf:
     full = before = mpmath.mpf(WAIT)
     bet = ALPHA
     for k in range(pair.bets):
-        share = mpmath.mpf(1 - WAIT) * mpmath.mpf(1 - DECAY) * mpmath.mpf(DECAY) ** k
+        share = mpmath.mpf(1 - WAIT) * mpmath.mpf(1 - DECAY) * mpmath.mpf(DECAY) ** k / pair.among
         early = log_wealth(pair.before, bet, False)
         full += share * mpmath.exp(early + log_wealth(pair.since, bet, False))
         before += share * mpmath.exp(early)

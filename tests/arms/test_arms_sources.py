@@ -1,4 +1,4 @@
-"""CSV files and named sources: read exactly, or refused with a message that says what and where."""
+"""CSV files, tables and named sources: read exactly, or refused with a message that says what and where."""
 
 import csv
 import gzip
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from surest.arms.finite import FiniteArms
 from surest.arms.instances import KINDS, parse_source
 from surest.arms.kinds import read_source
 from surest.arms.recorded import Records, laws_in, read_csv
+from surest.arms.tables import read_table
 from surest.core.scale import Scale
 from surest.errors import SourceError, SurestError
 
@@ -36,24 +38,6 @@ def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
-
-
-FORMS: dict[str, str | bytes] = {
-    "windows": PLAIN.replace("\n", "\r\n"),
-    "mark": "\ufeff" + PLAIN,
-    "header": PLAIN.replace("arm,value", " Arm , VALUE "),
-    "blank lines": PLAIN.replace("\n", "\n\n"),
-    "no last newline": PLAIN.rstrip("\n"),
-    "columns": "value,arm\n1,a\n0.5,b\n0,a\n1,a\n1,a\n",
-    "quotes": 'arm,value\n"a",1\n"b",".5"\na,0\na,1\na,1\n',
-    "gzip": gzip.compress(PLAIN.encode()),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_forms_that_say_the_same(tmp_path: Path, form: str) -> None:
-    arms = read_csv(write(tmp_path, FORMS[form]))
-    assert (arms.labels, arms.means.tolist()) == (("a", "b"), [0.75, 0.5])
 
 
 @given(st.text() | st.tuples(st.sampled_from([*KINDS, "x"]), st.text("0123456789.,/-enaif")).map(":".join))
@@ -145,6 +129,19 @@ def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
     path = write(tmp_path, path.read_text() + "plain,x\n")
     with pytest.raises(SourceError, match=f"line {72_002}: value 'x' is not a number"):
         read_records(path)
+
+
+def test_a_table_of_many_batches(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).integers(0, 1000, (20, 3 * ROWS // 20)) / 1000
+    cells = [f"arm {i},item {j},{values[i, j]}\n" for i, j in np.ndindex(*values.shape)]
+    path = write(tmp_path, "arm,item,value\n" + "".join(cells))
+    table = read_table(path)
+    assert table.labels == tuple(f"arm {i}" for i in range(20))
+    assert table.items == tuple(f"item {j}" for j in range(values.shape[1]))
+    np.testing.assert_array_equal(table.values, values)
+    path.write_text(path.read_text() + cells[5])
+    with pytest.raises(SourceError, match=f"line {len(cells) + 2}: .* but line 7 gave"):
+        read_table(path)
 
 
 @given(st.lists(st.from_regex(r"[0-9]{0,9}(\.[0-9]{0,9})?|-1|1e-3| 2|0x1", fullmatch=True), min_size=1, max_size=8))

@@ -21,26 +21,6 @@ A, B = ((RNG.random(400) < mean).astype(float) for mean in (0.7, 0.4))
 GAP = np.where(np.arange(400) == 3, np.nan, A)
 WIDE = {"a": A, "b": B}
 LONG = {"arm": ["a"] * 400 + ["b"] * 400, "value": [*A, *B], "item": [*range(400)] * 2, "day": ["monday"] * 800}
-KINDS = [pd.DataFrame, pl.DataFrame]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_identify_takes_both_forms(kind: Any) -> None:
-    told = surest.identify({"a": A, "b": B}, seed=1)
-    renamed = kind({"variant": LONG["arm"], "clicked": LONG["value"], "day": LONG["day"]})
-    for frame, columns in ((kind(WIDE), None), (kind(LONG), None), (renamed, {"arm": "variant", "value": "clicked"})):
-        found = surest.identify(frame, seed=1, columns=columns)
-        assert (found.best, found.pulls_per_arm.tolist()) == ("a", told.pulls_per_arm.tolist())
-    assert surest.identify(kind({"a": np.append(A[:-1], np.nan), "b": B}), seed=1).best == "a", "one column is shorter"
-
-
-def test_a_result_as_a_frame() -> None:
-    result = surest.identify({"a": A, "b": B}, seed=1)
-    one, other = result.to_pandas(), result.to_polars()
-    assert other.columns == ["label", "pulls", "mean", "low", "high"]
-    assert other["label"].to_list() == one.index.tolist() == ["a", "b"]
-    assert other["mean"].to_list() == one["mean"].tolist()
-    assert surest.identify({1: A, "b": B}, seed=1).to_polars()["label"].to_list() == ["1", "b"]
 
 
 def test_a_package_that_is_missing_is_named_with_its_extra(
@@ -77,6 +57,6 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
     assert "pip install 'surest[loky]'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_frames_that_cannot_be_arms(kind: Any, request: pytest.FixtureRequest) -> None:
     same_as_kept(Path(__file__).with_name("frames.txt"), request, names={**globals(), "kind": kind}, mistaken=True)

@@ -3,12 +3,9 @@
 import html
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from one_pair import above, below
@@ -19,29 +16,6 @@ from surest.evidence.pulls.digest import Digests
 from surest.report.page import to_html, to_markdown
 from surest.report.report import read_report
 from surest.search.identify import judge_totals
-
-COUNTS = {"old": (400, 1000), "new": (500, 1000), "worst": (240, 800)}
-
-
-def frame(kind: Any, names: tuple[str, str, str]) -> Any:
-    arms, won, trials = list(COUNTS), [w for w, _ in COUNTS.values()], [t for _, t in COUNTS.values()]
-    return kind({names[0]: arms, names[1]: won, names[2]: trials, "day": ["mon"] * 3})
-
-
-@pytest.mark.parametrize("names", [("arm", "successes", "trials"), ("Arm", "Clicks", "Impressions")])
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
-def test_frames_files_and_mappings_of_the_same_totals_give_the_same_result(
-    kind: Any, names: tuple[str, str, str], tmp_path: Path
-) -> None:
-    told = identify({arm: {"successes": won, "trials": trials} for arm, (won, trials) in COUNTS.items()}, delta=0.1)
-    assert (told.best, told.certified, told.pulls, told.algorithm) == ("new", True, 2800, "tally")
-    path = tmp_path / "totals.csv"
-    frame(pd.DataFrame, names).to_csv(path, index=False)
-    columns = dict(zip(("arm", "successes", "trials"), names, strict=True))
-    for arms, named in ((frame(kind, names), None), (path, None), (str(path), columns)):
-        found = identify(arms, delta=0.1, columns=named)
-        assert found.achieved_delta == told.achieved_delta
-        assert found.means.tolist() == told.means.tolist() == [0.4, 0.5, 0.3]
 
 
 def test_a_report_says_what_is_assumed_and_calls_no_visitor_simulated() -> None:

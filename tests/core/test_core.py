@@ -1,4 +1,4 @@
-"""The vocabulary, simulated arms, the driver and the session."""
+"""A status is made once, and questions and kinds of arms are told apart where CONTRIBUTING.md says."""
 
 import re
 from pathlib import Path
@@ -6,13 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asking import replay
-from surest.algorithms import start
-from surest.arms.finite import bernoulli
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Procedure, Pull, Statistic, Status
-from surest.errors import TranscriptError
-from surest.search.simulate import simulate
 
 SOURCE = Path(__file__).parents[2] / "src/surest"
 PLACES = {
@@ -24,16 +19,6 @@ PLACES = {
     ),
 }
 """What tells questions and kinds of arms apart, and where that is: as CONTRIBUTING.md says."""
-
-
-def test_a_transcript_replays_and_a_changed_one_is_refused() -> None:
-    arms = bernoulli([0.6, 0.3, 0.2])
-    done = simulate(start("naive-best-arm", 3, 0.1), arms.simulate(3), record=True)
-    assert replay(start("naive-best-arm", 3, 0.1), done.transcript).arm == done.value.arm == 0
-    waiting = replay(start("naive-best-arm", 3, 0.1), done.transcript[:2])
-    assert waiting.same_as(done.transcript[2][0])
-    with pytest.raises(TranscriptError):
-        replay(start("naive-best-arm", 3, 0.01), done.transcript)
 
 
 def test_a_status_is_made_once_for_each_request() -> None:

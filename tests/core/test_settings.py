@@ -54,20 +54,11 @@ def score(arm: str, item: int) -> float:
     return float(arm == "a")
 
 
-async def later() -> float:
-    return 1.0
+def later(value: float | str) -> Callable[..., Any]:
+    async def call(*_: object) -> float | str:
+        return value
 
-
-async def scored_later(arm: str, item: int) -> float:
-    return float(arm == "a")
-
-
-async def gated_later(item: int) -> float:
-    return 0.0
-
-
-async def judged_later(first: str, second: str) -> str:
-    return "a"
+    return call
 
 
 OWN = {"gate": {"margin": (0.1,), "seed": ("soon",)}, "Champion": {"seed": ("soon",)}}
@@ -114,20 +105,20 @@ DOORS = {
     "identify": door(surest.identify, {"a": int, "b": lambda: 1.0}, **POOL),
     "identify arrays": door(surest.identify, {"a": [1.0] * 50, "b": [0.0] * 50}),
     "identify simulated": door(surest.identify, surest.bernoulli([0.9, 0.1])),
-    "aidentify": door(surest.aidentify, {"a": later, "b": later}, budget=9),
+    "aidentify": door(surest.aidentify, {"a": later(1.0), "b": later(1.0)}, budget=9),
     "Session": door(surest.Session, ["a", "b"]),
     "open_study": door(surest.open_study, "memory:", "s", ["a", "b"]),
     "evaluate": door(surest.evaluate, ["a", "b"], ITEMS, score=score, heeds=EVERY, **POOL),
     "evaluate a table": door(surest.evaluate, {"a": [1.0] * 20, "b": [0.0] * 20}, heeds=LISTED),
-    "aevaluate": door(surest.aevaluate, ["a", "b"], ITEMS, score=scored_later, heeds=EVERY),
+    "aevaluate": door(surest.aevaluate, ["a", "b"], ITEMS, score=later(1.0), heeds=EVERY),
     "Session on items": door(surest.Session, ["a", "b"], items=20, heeds=EVERY),
     "open_study on items": door(surest.open_study, "memory:", "s", ["a", "b"], items=20, heeds=EVERY),
     "gate": door(surest.gate, [1.0] * 9, [0.0] * 9, heeds=OF_GATES),
     "gate functions": door(surest.gate, [1.0] * 9, lambda item: 0.0, heeds=OF_GATES, **POOL),
-    "agate": door(surest.agate, [1.0] * 9, gated_later, heeds=OF_GATES),
+    "agate": door(surest.agate, [1.0] * 9, later(0.0), heeds=OF_GATES),
     "duel": door(surest.duel, ["a", "b"], lambda *_: "a", heeds=OF_DUELS, **POOL),
     "recorded duels": door(surest.duel, [("a", "b", 1)] * 9, heeds=OF_DUELS),
-    "aduel": door(surest.aduel, ["a", "b"], judged_later, heeds=OF_DUELS),
+    "aduel": door(surest.aduel, ["a", "b"], later("a"), heeds=OF_DUELS),
     "plan": door(surest.plan, arms=2, baseline=0.1, lift=0.8, runs=1, heeds=EVERY),
     "plan a list": door(surest.plan, arms=2, items=9, score=0.8, gap=0.1, runs=1, heeds=EVERY),
     "Champion": door(surest.Champion, score, ITEMS, heeds="delta bounds minimise seed budget"),
@@ -135,25 +126,6 @@ DOORS = {
 }
 FINE = {"gate": ("history",), "gate functions": ("history",), "agate": ("history",), "plan": ("rate",)}
 """What is not tried: tables of older scores are whatever `evaluate` takes."""
-IGNORED: dict[str, Callable[[], Any]] = {
-    "vectorised": lambda: surest.identify({"a": [1.0], "b": [0.0]}, vectorised=True),
-    "seeded": lambda: surest.identify(surest.bernoulli([0.9, 0.1]), seeded=True),
-    "finished": lambda: surest.identify({"a": lambda: 1.0, "b": lambda: 0.0}, finished=True, progress=False),
-    "retries": lambda: surest.identify({"a": lambda: 1.0, "b": lambda: 0.0}, retries=1, progress=False),
-    "columns": lambda: surest.evaluate(["a", "b"], ITEMS, score=score, columns={"arm": "x"}, progress=False),
-    "executor": lambda: surest.evaluate({"a": [1.0], "b": [0.0]}, executor=ThreadPoolExecutor(1)),
-    "executor ": lambda: surest.gate([1.0], [0.0], executor=ThreadPoolExecutor(1)),
-    "progress": lambda: surest.gate([1.0], [0.0], progress=False),
-    "columns ": lambda: surest.duel(["a", "b"], lambda first, second: "a", columns={"first": "x"}),
-    "items": lambda: surest.duel([("a", "b", 1)] * 9, items=ITEMS),
-    "executor  ": lambda: surest.Champion(scored_later, ITEMS, executor=ThreadPoolExecutor(1)),
-    "score": lambda: surest.plan(arms=2, baseline=0.1, lift=0.8, score=0.5, runs=1),
-    "baseline": lambda: surest.plan(surest.bernoulli([0.9, 0.1]), baseline=0.5, runs=1),
-    "columns  ": lambda: surest.duel([("a", "b", 1)] * 9, columns={"first": "x"}),
-    "columns   ": lambda: surest.gate([1.0], [0.0], columns={"value": "x"}),
-    "workers": lambda: surest.plan(surest.bernoulli([0.9, 0.1]), workers=4, runs=1),
-}
-"""Keywords that would be ignored."""
 COMMANDS = {
     "identify": "identify rows.csv",
     "evaluate": "evaluate table.csv",
@@ -267,12 +239,6 @@ def test_every_keyword_of_every_door_refuses_what_it_cannot_be(door: str) -> Non
         for value in KEYWORDS[name]:
             with pytest.raises(SurestError, match=rf"(?i)\b{name}\b"):
                 call(**{name: value})
-
-
-@pytest.mark.parametrize("keyword", IGNORED)
-def test_what_a_call_would_ignore_is_refused(keyword: str) -> None:
-    with pytest.raises(surest.errors.UsageError, match=keyword.strip()):
-        IGNORED[keyword]()
 
 
 @pytest.mark.parametrize("door", COMMANDS)

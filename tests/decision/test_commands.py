@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 import surest
 import surest_verify
 from calling import Run, ran
-from decision.decisions import chained, lines_of
+from decision.decisions import chained
 from decision.test_tampering import SAMPLES, decision
 from surest_verify import verify
 
@@ -127,23 +127,6 @@ def test_a_study_has_its_decision_while_it_runs(run: Run) -> None:
     earlier, later = (Path(f"{name}.jsonl").read_bytes().splitlines() for name in ("earlier", "later"))
     assert verify("earlier.jsonl")
     assert earlier[:-2] == later[: len(earlier) - 2]
-
-
-def test_what_was_imputed_is_told_where_workers_evaluate_ahead(tmp_path: Path) -> None:
-    session = surest.Session(["a", "b"], seed=1, workers=4, record=True)
-    while not session.finished:
-        tickets = session.ask(4)
-        for ticket in reversed(tickets):  # what comes first does not matter
-            if ticket.id % 7 == 0:
-                session.note(ticket.id, "imputed")
-            session.tell(ticket.id, 0.9 - 0.7 * ticket.arm)
-    result = session.result()
-    path = tmp_path / "decision.jsonl"
-    result.write_decision(path)
-    assert verify(str(path))
-    told = sum(line.get("times", 0) for line in lines_of(result) if line["kind"] == "event")
-    counted = sum(place < result.arms[arm].pulls for _, place, arm, _ in result.events)
-    assert 0 < counted == told <= len(result.events)
 
 
 def test_the_program_runs_alone(run: Run, tmp_path: Path) -> None:

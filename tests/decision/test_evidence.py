@@ -1,6 +1,5 @@
 """The verifier finds the same evidence as the library, and never more than the exact value; mistakes are noticed."""
 
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from math import log, sqrt
@@ -14,13 +13,13 @@ from mpmath import mpf
 import surest_verify as verifier
 from decision.decisions import lines_of, made, refusal, table_of
 from mistakes import rebuilt
-from surest.decision import pulls
+from one_pair import Digest, Pair, digest_of, exact_value
+from surest.algorithms.wager.ledger import W, slot_share, unused_share
 from surest.evidence.lists.gate import UNKNOWN, bet_above, new_state
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.verdict import Verdict
-from surest.kernels.constants import JOINT
 
 Points = list[tuple[float, float, float]]
 
@@ -66,47 +65,27 @@ def test_accounts_are_never_above_the_exact_value(kind: str, seed: int) -> None:
             assert exact - mpf("1e-10") < checker.account(j, 2**53) <= exact
 
 
-def exact_value(lines: list[dict[str, Any]], witness: dict[str, Any], x: mpf) -> mpf:
-    """The function of docs/wager.md whose infimum is the certificate, in 40 digits, from the lines of a file."""
-    header, (i, j), slot = lines[0], witness["arms"], witness["slot"]
-    (low, high), top = map(mpf, header["bounds"]), header.get("top", 1)
-    worst, best = (high, low) if header["minimise"] else (low, high)
+def pair_of(lines: list[dict[str, Any]], witness: dict[str, Any]) -> Pair:
+    """What the certificate of a witness rests on, from the lines of a file."""
+    (i, j), slot, until = witness["arms"], witness["slot"], witness["line"]
     places = [at for at, line in enumerate(lines, 1) if line["kind"] == "nomination"]
-    began, nomination, bets = places[slot - 1], lines[places[slot - 1] - 1], lines[1]
-    y = x + mpf(witness["accuracy"]) / (high - low)
+    began, nomination = places[slot - 1], lines[places[slot - 1] - 1]
 
-    def rewards(arm: int, after: int, until: int) -> Counter[float]:
-        found = Counter[float]()
+    def rewards(arm: int, after: int, until: int) -> Digest:
+        found = list[float]()
         for line in lines[after:until]:
             if line["kind"] == "rewards" and arm in line["arms"]:
                 place = line["arms"].index(arm)
-                values = line["values"][place]
-                times = line["times"][place] if line["times"] else [1] * len(values)
-                found.update(dict(zip(values, times, strict=True)))
-        return found
+                values, times = line["values"][place], line["times"][place] if line["times"] else 1
+                found += np.repeat(values, times).tolist()
+        return digest_of(found)
 
-    def product(of: Counter[float], alpha: mpf, above: bool) -> mpf:
-        total = mpf(1)
-        for value, times in of.items():
-            unit = (mpf(value) - worst) / (best - worst)
-            total *= (1 - alpha + alpha * (unit / x if above else (1 - unit) / (1 - y))) ** times
-        return total
-
-    before, (since, nominee) = rewards(j, 0, began), (rewards(arm, began, witness["line"]) for arm in (j, i))
-    early = full = mpf("0.4")
-    for k in range(witness["bets"]):
-        alpha, weight = mpf("0.98") * mpf(2) ** (-mpf(k) / 2), mpf("0.06") * mpf("0.9") ** k / top
-        first = weight * product(before, alpha, False)
-        early, full = early + first, full + first * product(since, alpha, False)
-    row, n = nomination["arms"].index(i), len(bets["grid"])
-    guesses = [mpf(nomination[side][row][j]) for side in ("on", "against")]
-    sides = [[min(mpf(bets["most"]), guess * mpf(g)) for g in bets["grid"]] for guess in guesses]
-    ups, downs = [product(nominee, a, True) for a in sides[0]], [product(since, a, False) for a in sides[1]]
-    joint = bets["idle"] + sum(mpf(bets["weights"][k * n + m]) * ups[k] * downs[m] for k in range(n) for m in range(n))
-    shares = [mpf("0.88"), mpf("0.09"), *(mpf("0.03") / ((k - 1) * (k - 2)) for k in range(3, 9))]
-    own = sum(shares[k] for k, at in enumerate(places[:slot]) if lines[at - 1]["arms"] == [j] and "top" not in header)
-    base = mpf("0.05") + mpf("0.95") * (1 - sum(shares[:slot])) + mpf("0.95") * own
-    return mpmath.log(base * full + mpf("0.95") * shares[slot - 1] * early * joint)
+    row, top = nomination["arms"].index(i), lines[0].get("top")
+    own = [k for k, at in enumerate(places[:slot], 1) if lines[at - 1]["arms"] == [j] and top is None]
+    base = (1 - W) + W * unused_share(slot) + W * sum(map(slot_share, own))
+    told = rewards(j, 0, began), rewards(j, began, until), rewards(i, began, until), witness["bets"]
+    guesses = [nomination[side][row][j] for side in ("on", "against")]
+    return Pair(*told, base, W * slot_share(slot), *guesses, top or 1)
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("best", 2), ("top", 0), ("epsilon", 1)])
@@ -115,17 +94,13 @@ def test_the_verifier_is_never_above_the_exact_value(kind: str, seed: int, bound
     assert refusal(lines) == ""
     with mpmath.workdps(40):
         for witness, (points, bound) in list(zip(lines[-1]["witnesses"], bounds, strict=True))[-1:]:
-            values = [exact_value(lines, witness, mpf(x)) for x, _, _ in points]
+            pair, epsilon = pair_of(lines, witness), mpf(witness["accuracy"])
+            values = [exact_value(mpf(x), pair, epsilon) for x, _, _ in points]
             for (_, low, high), value in zip(points, values, strict=True):
                 assert low <= value <= high < low + 1e-9
             between = [points[1][0] + (points[k][0] - points[1][0]) * part for k in (0, 2) for part in (0.2, 0.6)]
-            least = min([*values, *(exact_value(lines, witness, mpf(x)) for x in between)])
+            least = min([*values, *(exact_value(mpf(x), pair, epsilon) for x in between)])
             assert least - mpf("1e-6") < bound <= least
-
-
-def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulls, "JOINT", JOINT * 1.1)
-    assert refusal(lines_of(made("best", 0))).startswith("line 2: ")
 
 
 # --- lists of items ------------------------------------------------------------------------------------------------------

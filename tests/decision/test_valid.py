@@ -1,8 +1,6 @@
 """Decisions with everything about them drawn at random are valid as they are written; and of what there is none."""
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ from decision.decisions import (
     DUELS,
     KINDS,
     against_known,
-    best_of_four,
     challenges,
     cheapest_search,
     drawn_gate,
@@ -28,10 +25,9 @@ from decision.decisions import (
     search,
     table_of,
 )
+from pages import same_as_kept
 from surest.decision.pulls import decision_on_pulls
-from surest.decision.two import decision_of_gate
 from surest.decision.write import decision_of
-from surest.errors import UsageError
 from surest.result.words import KNOWN
 
 ENDS = "certified", "certified ε-optimal", "all items seen", "budget spent"
@@ -125,16 +121,6 @@ def test_thousands_of_decisions_are_valid() -> None:
 # --- what is said, and when ---------------------------------------------------------------------------------------------
 
 
-def test_an_early_file_of_a_gate_fixes_what_could_be_chosen_afterwards() -> None:
-    """Bounds, δ, margin, seed and list stand in the first line, before any score is known."""
-    old = {f"q{i}": float(i % 3 > 0) for i in range(60)}
-    settings: dict[str, Any] = {"margin": 0.1, "delta": 0.1, "seed": "c", "bounds": (0.0, 2.0)}
-    early, late = (decision_of_gate(surest.gate(old, new, **settings)).lines for new in ({}, old))
-    assert (len(early), early[0]) == (3, late[0])
-    for other in ({"bounds": (0.0, 1.0)}, {"delta": 0.2}, {"margin": 0.2}, {"seed": "d"}):
-        assert decision_of_gate(surest.gate(old, old, **settings | other)).lines[0] != early[0]
-
-
 def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
     table = table_of(0, 5, 80, np.random.default_rng(1))
     early, late = (
@@ -153,25 +139,6 @@ def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
         assert earlier[:-2] == later[: len(earlier) - 2]
 
 
-@pytest.mark.parametrize("margin", [0.1, 0.3, 0.7])
-def test_a_difference_that_is_the_margin_passes(margin: float) -> None:
-    """Neither sums nor differences are whole numbers of anything here, and all are rounded."""
-    old = {f"q{i}": 0.8 + 0.01 * (i % 7) for i in range(70)}
-    gate = surest.gate(old, {item: score - margin for item, score in old.items()}, margin)
-    assert (gate.verdict, gate.exact, refusal(lines_of(gate))) == ("pass", True, "")
-
-
-@pytest.mark.parametrize("more", [0.0, 1e-6])
-def test_an_arm_that_can_still_tie_is_not_out(more: float) -> None:
-    """It is behind by the spread on half of the items; on the others it is ahead by the spread, or by a bit less."""
-    order, table = surest_verify.random_order([1, 2], 20), np.full((2, 20), 0.3)
-    table[0, order[:10]], table[1, order[10:]] = 0.4 + more, 0.4  # 0.4 - 0.3 is more than 0.1 in doubles
-    lines = lines_of(surest.evaluate(table, seed=1, delta=1e-9, simulate=True, spread=0.1 + more))
-    assert refusal(lines) == ""
-    assert lines[-1]["claim"]["contenders"] == ([0] if more else [0, 1])
-    assert lines[-1]["counted"] == ([11, 11] if more else [20, 20])
-
-
 def test_items_that_are_alike_are_predicted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a race of ten arms on 3,000 items took more work than its file may."""
     known, used = [float(item % 3 > 0) for item in range(2000)], list[float]()
@@ -183,94 +150,6 @@ def test_items_that_are_alike_are_predicted_once(monkeypatch: pytest.MonkeyPatch
     assert used[0] < 0.12 * used[1]
 
 
-def test_a_spread_as_wide_as_the_range_is_none() -> None:
-    assert lines_of(best_of_four(spread=1.0))[0] == lines_of(best_of_four())[0]
-
-
-def test_imputed_scores_are_told_alike_whoever_ran_the_search(tmp_path: Path) -> None:
-    def seconds(arm: str, item: int) -> float:
-        if item % 11 == len(arm):
-            raise ValueError("no answer")
-        return float((item * 7 + 13 * len(arm)) % 60)
-
-    given: dict[str, Any] = {"score": seconds, "seed": 3, "on_failure": 60.0, "bounds": (0, 60), "minimise": True}
-    with ThreadPoolExecutor(3) as pool:
-        ahead = surest.evaluate(["a", "bb", "ccc"], range(60), **given, executor=pool, in_flight=6)
-    kept = surest.evaluate(["a", "bb", "ccc"], range(60), **given, storage=f"sqlite:///{tmp_path}/s.db", name="s")
-    (known_by,) = {result.write_decision(tmp_path / "d.jsonl") for result in (ahead, kept)}
-    said = surest_verify.verify(str(tmp_path / "d.jsonl"), known_by)
-    assert "18 'imputed'" in said[-3]
-    assert "smallest mean of 3 arms on these 60 items" in said[-2]
-    assert "18 of them were imputed, not measured" in said[-2]
-
-
-def test_imputed_scores_of_a_gate_are_told() -> None:
-    items = [f"q{i}" for i in range(12)]
-    study = surest.open_study("memory:", "s", ["old", "new"], items=items, retries=0, on_failure=1.0)
-    while not study.finished:
-        for ticket in study.ask(2):
-            study.fail(ticket.id) if ticket.label == "new" else study.tell(ticket.id, 0.5)
-    gate = surest.gate("old", "new", 0.4, 0.3, table=study)
-    both, lines = sum(old == old and new == new for _, old, new in gate.scores), lines_of(gate)
-    assert f"; {both} of them were imputed, not measured" in lines[-1]["words"]
-    assert lines[-1]["claim"]["events"] == {"failed": both, "imputed": both}
-    assert gate.notes == (f"{both} items of new with a score that was not measured but imputed",)
-    assert refusal(lines) == ""
-    assert "other things were imputed" in refusal([line for line in lines if line.get("what") != "imputed"])
-
-
-# --- what there is no decision for ----------------------------------------------------------------------------------------
-
-ARMS = {"a": [1.0] * 60, "b": [0.0] * 60}
-TABLE = np.array([[1.0, 1, 1, 0], [0, 0, 1, 0]])
-
-
-def without_scores() -> surest.Result:
-    result = surest.evaluate(table_of(1, 3, 40, np.random.default_rng(2)), seed=1)
-    return replace(result, listed=replace(result.listed, values=np.full(len(result.listed.values), np.nan)))
-
-
-REFUSED: dict[str, Callable[[], Any]] = {
-    "with clusters": lambda: surest.evaluate(TABLE, seed=1, group=[0, 0, 1, 1]),
-    "with weights": lambda: surest.evaluate(TABLE, seed=1, weights=[1.0, 1.0, 1.0, 2.0]),
-    "with a reserve": lambda: surest.evaluate(TABLE, seed=1, reserve=0.1),
-    "no checker for race-above": lambda: surest.evaluate(TABLE, seed=1, above=0.5),
-    "no checker for race-control": lambda: surest.evaluate(TABLE, seed=1, control=0),
-    "no checker for lucb": lambda: surest.identify(ARMS, seed=1, algorithm="lucb", record=True),
-    "record=True": lambda: surest.identify(ARMS, seed=1),
-    "where the search is run": without_scores,
-    "two items have the same name": lambda: surest.evaluate({"a": {1: 0.5, "1": 0.5}, "b": {1: 0.0, "1": 1.0}}, seed=1),
-    "same name in the file": lambda: surest.gate({1: 0.5, "1": 0.5}, {1: 0.5, "1": 0.5}),
-}
-
-
-@pytest.mark.parametrize("message", REFUSED)
-def test_what_there_is_no_decision_for(message: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=message):
-        REFUSED[message]().write_decision(tmp_path / "d.jsonl")
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be written"):
-        surest.identify(ARMS, seed=1, record=True).write_decision(tmp_path / "no folder" / "decision.jsonl")
-
-
-def test_where_there_was_nothing_to_decide_there_is_no_file(tmp_path: Path) -> None:
-    champion = surest.Champion(lambda arm, item: 0.5, range(9), progress=(seen := []).append)
-    first, again = champion.challenge("a"), champion.challenge("a")
-    for found in (first, again):
-        with pytest.raises(UsageError, match="there is no decision to write: "):
-            found.write_decision(tmp_path / "d.jsonl")
-    last = champion.challenge("b")
-    with pytest.raises(UsageError, match="under way"):
-        seen[0].write_decision(tmp_path / "d.jsonl")
-    assert last.write_decision(tmp_path / "d.jsonl") in surest_verify.verify(str(tmp_path / "d.jsonl"))[-1]
-    assert "fought" not in last.to_dict()
-
-
-def test_a_decision_follows_an_estimate_too() -> None:
-    score = lambda arm, item: float(item % 10 < (9 if arm == "a" else 3))  # noqa: E731
-    for asked in ({}, {"cheapest": 0.1, "cost": {"a": 2.0, "b": 1.0}}):
-        found = surest.evaluate(["a", "b"], range(200), score=score, estimate=30, seed=1, **asked)
-        assert found.estimated is not None
-        assert refusal(lines_of(found)) == ""
+@pytest.mark.usefixtures("run")
+def test_what_is_said_when(request: pytest.FixtureRequest) -> None:
+    same_as_kept(Path(__file__).with_name("said.txt"), request, names=globals())

@@ -15,6 +15,7 @@ import pytest
 import support
 
 from calling import in_process, ran
+from pages import same_as_kept
 from surest.errors import StorageError, SurestError
 from surest.search.session import Ticket
 from surest.study.study import SOUND_SECONDS, Study, open_study
@@ -125,31 +126,17 @@ def remove(path: Path) -> None:
         path.with_name(path.name + end).unlink(missing_ok=True)
 
 
-def test_what_sqlite_does_not_notice_surest_does(tmp_path: Path) -> None:
+def test_what_sqlite_does_not_notice_surest_does(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     path, copy = tmp_path / "study.db", tmp_path / "changed.db"
     told_study(f"sqlite:///{path}").close()
-    nameless = (
-        "UPDATE sqlite_schema SET sql = replace(sql, 'name TEXT NOT NULL', 'name TEXT') WHERE name = 'surest_studies'"
-    )
-    for statements in (
-        ["UPDATE surest_tickets SET reward = 0.5 WHERE id = 3"],
-        ["UPDATE surest_tickets SET arm = 1 - arm WHERE id = 3"],
-        ["DELETE FROM surest_tickets WHERE id = 3"],
-        ["UPDATE surest_requests SET runs = '[[0,2,9]]' WHERE first = 0"],
-        ["UPDATE surest_arms SET label = 'x' WHERE arm = 1"],
-        [
-            "INSERT INTO surest_events (study, ticket, arm, kind, reason, worker, at) VALUES (1, 3, 7, 'failed', '', 'w', 1)"
-        ],
-        ["DROP INDEX surest_open_tickets"],
-        ["UPDATE surest_studies SET settings = replace(settings, '\"seed\":1', '\"seed\":2')"],
-        ["PRAGMA writable_schema = ON", nameless],
-    ):
+
+    def changed(*statements: str) -> Study:
         shutil.copy(path, copy)
-        support.change(copy, *statements)
-        if nameless in statements:
-            support.change(copy, "UPDATE surest_studies SET name = NULL")
-        with pytest.raises(SurestError, match=r"damaged|an index is gone|there are None"):
-            open_study(f"sqlite:///{copy}", "s").status()
+        for statement in statements:
+            support.change(copy, *statement.split("; "))
+        return open_study(f"sqlite:///{copy}", "s")
+
+    same_as_kept(HERE / "damage.txt", request, names={"changed": changed}, mistaken=True)
 
 
 def test_a_lost_server(server: support.Server, tmp_path: Path) -> None:

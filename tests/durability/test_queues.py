@@ -1,6 +1,5 @@
 """Studies for several workers, who may evaluate ahead of what is asked. `test_courses.py` has what they come to."""
 
-import time
 from collections import Counter
 from typing import Any
 
@@ -34,18 +33,6 @@ def test_a_log_in_the_order_of_requests_goes_on(tickets: int, monkeypatch: pytes
     assert transcript(study.session(record=True).running) == before
     answered(study, reward_of, 5)
     check_course(study)
-
-
-def test_what_is_handed_out_again_keeps_its_place(tmp_path: Any) -> None:
-    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, lease_seconds=0.001, **ASKED)
-    first = study.ask(4)
-    time.sleep(0.01)  # until the leases have run out
-    again = study.ask(4)
-    assert [ticket.draw for ticket in again] == [ticket.draw for ticket in first]
-    place = Counter[int]()
-    for ticket in first:
-        assert ticket.draw == ARMS * place[ticket.arm] + ticket.arm
-        place[ticket.arm] += 1
 
 
 @pytest.mark.parametrize("asked", [ASKED, {"algorithm": support.TELLTALE, "seed": 3}])

@@ -7,14 +7,11 @@ import pytest
 
 from asking import feed
 from one_pair import above, below
-from surest.core.protocol import Status
-from surest.core.scale import Scale
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.verdict import BISECTIONS, Verdict, pairs_apart, with_waiting
+from surest.evidence.lists.verdict import BISECTIONS, pairs_apart
 from surest.evidence.pulls.apart import shortfalls
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.constants import CLOSE
-from surest.lab.bench.items import run_on_table
 from surest.search.session import Session
 
 
@@ -47,11 +44,6 @@ def test_rewards_in_two_parts_count_as_one() -> None:
     together = first.copy()
     together.take(second.copy())
     assert shortfalls(first, [0, 1], 0.1, second).tolist() == shortfalls(together, [0, 1], 0.1).tolist()
-
-
-def test_nothing_is_known_without_rewards_and_the_only_arm_is_the_best() -> None:
-    assert shortfalls(Digests(2), [0, 1], 0.1).tolist() == [1.0, 1.0]
-    assert shortfalls(Digests(1), [0], 0.1).tolist() == [0.0]
 
 
 def test_once_arms_were_added_nothing_is_said_of_all_arms_together() -> None:
@@ -110,30 +102,3 @@ def test_the_distance_agrees_with_a_slow_computation(seed: int) -> None:
     slow = slow_apart(scores, standings.current().tolist(), seen, play, 60, 0.2)
     assert pairs_apart(standings, 0.2) == pytest.approx(slow, abs=1e-12)
     assert 0.1 < slow < 1
-
-
-def test_it_is_told_while_there_are_several_contenders() -> None:
-    rng = np.random.default_rng(1)
-    table = (rng.random((4, 200)) < np.array([0.6, 0.58, 0.55, 0.2])[:, None]).astype(float)
-    short = run_on_table(table, 0.05, 1, budget=250).answer
-    assert len(short.contenders) > 1
-    assert 0 < short.status.apart < 1
-    assert run_on_table(np.array([[1.0] * 50, [0.0] * 50]), 0.05, 1).answer.status.apart is None
-
-
-def test_with_many_arms_it_is_read_off_the_intervals() -> None:
-    verdict = Verdict(41, np.ones(100), 0.05, 0.0)
-    standings = verdict.standings
-    for _ in range(50):
-        standings.count(np.full(41, 0.5))
-    status = verdict.status()
-    low, high = status.intervals
-    assert status.apart == high.max() - low.min() < 0.6
-
-
-def test_of_arms_that_wait_nothing_is_known_and_it_is_in_the_units_of_the_scores() -> None:
-    status = Status(leader=0, contenders=(0, 1), in_play=2, apart=0.25)
-    assert with_waiting(status, 1).apart == 1
-    assert with_waiting(status, 0).apart == 0.25
-    assert Scale(0, 60, minimise=True).status(Status(leader=0, apart=0.25)).apart == 15
-    assert Scale(0, 60).status(Status(leader=0)).apart is None

@@ -7,19 +7,17 @@ from dataclasses import replace
 import pytest
 
 from surest.algorithms import REGISTRY
-from surest.arms.finite import bernoulli, finite_arms
+from surest.arms.finite import bernoulli
 from surest.core.protocol import Answer, Pull, Statistic
-from surest.errors import UsageError
 from surest.lab.bench import run as bench_run
-from surest.lab.bench.record import benchmark, name_of
-from surest.lab.bench.run import PATIENCE, Case, cases, replicate, replications, seed_of, usual_runs
+from surest.lab.bench.record import benchmark
+from surest.lab.bench.run import Case, cases, replicate, usual_runs
 from surest.lab.bench.suites import Instance, instances_of
 from surest.lab.bench.tables import rows_of
 from surest.numerics import at_least
 from surest.search.simulate import simulate
 
 EASY = Instance("easy", bernoulli([0.2, 0.8, 0.3]))
-TIE = Instance("tie", bernoulli([0.5, 0.5]))
 
 
 def timeless(done):
@@ -35,15 +33,6 @@ def test_two_processes_and_one_make_the_same_replications_in_any_order_of_cases(
     assert all([r.run for r in found] == list(range(5)) for found in alone.values())
 
 
-def test_a_seed_depends_on_all_that_it_should_and_is_pinned():
-    base = Case(EASY, "wager", 0.1)
-    fewer = Instance("easy", bernoulli([0.2, 0.8]))
-    others = Case(EASY, "lucb", 0.1), Case(EASY, "wager", 0.2), Case(TIE, "wager", 0.1), Case(fewer, "wager", 0.1)
-    seeds = {seed_of(0, base, 0), seed_of(1, base, 0), seed_of(0, base, 1), *(seed_of(0, case, 0) for case in others)}
-    assert len(seeds) == 7
-    assert seed_of(0, base, 0) == 234221380297293
-
-
 def test_an_algorithm_that_always_names_its_first_arm_is_right_by_chance_only(monkeypatch):
     def first(problem):
         yield Pull(problem.arms[:1], 1, Statistic.MEAN)
@@ -56,45 +45,6 @@ def test_an_algorithm_that_always_names_its_first_arm_is_right_by_chance_only(mo
     assert sum(r.right for r in done) == 42  # 50 ± 6 are to be expected
     assert {r.per_arm.index(1) for r in done} == {0, 1, 2, 3}
     assert all(r.arm == r.per_arm.index(1) for r in done)
-
-
-def test_what_the_budget_stops_is_undecided_and_counted():
-    (row,) = rows_of(benchmark([Case(TIE, "kl-lucb", 0.1, budget=500)], 4))
-    assert (row.runs, row.undecided, row.wrong, row.mean) == (4, 4, 0, 500)
-
-
-def test_a_request_too_large_to_count_ends_a_run_undecided():
-    done = replicate(Case(Instance("close", finite_arms([([0.5], [1]), ([0.5], [1])])), "naive-best-arm", 0.1), 0, 0)
-    assert not done.decided
-    assert done.pulls > 10**15
-
-
-def test_a_tie_needs_a_budget_or_an_epsilon():
-    with pytest.raises(UsageError, match="two best arms"):
-        cases([TIE], ["wager"], [0.1])
-    assert cases([TIE], ["wager"], [0.1], epsilon=0.1)[0].epsilon == 0.1
-    assert cases([TIE], ["wager"], [0.1], budget=100)[0].budget == 100
-
-
-def test_epsilon_goes_to_those_who_take_it_and_judges_their_answers():
-    near = Instance("near", bernoulli([0.5, 0.45, 0.1]))
-    found = cases([near], ["wager", "median-elimination", "naive-best-arm"], [0.1], epsilon=0.1)
-    assert [c.epsilon for c in found] == [0.1, 0.1, 0.0]
-    assert [near.is_right(1, 0.1), near.is_right(1, 0.0), near.is_right(2, 0.1)] == [True, False, False]
-    (row,) = rows_of(benchmark(found[:1], 3))
-    assert row.lower_bound != row.lower_bound  # T* is about the best arm itself: not a number
-
-
-def test_fixed_budgets_and_patience_have_defaults():
-    found = {c.algorithm: c for c in cases([EASY], ["sequential-halving", "ucb-e", "lucb", "naive-best-arm"], [0.1])}
-    bound = EASY.characteristic.lower_bound(0.1)
-    assert 4 * bound <= found["sequential-halving"].budget <= max(4 * bound + 1, 24)
-    assert found["ucb-e"].budget == found["sequential-halving"].budget
-    assert found["lucb"].budget == PATIENCE
-    assert found["naive-best-arm"].budget is None
-    done = replicate(found["sequential-halving"], 0, 0)
-    assert done.decided
-    assert done.pulls <= found["sequential-halving"].budget
 
 
 def test_resuming_gives_what_an_uninterrupted_run_gives(tmp_path):
@@ -122,28 +72,6 @@ def test_only_replications_of_the_same_thing_are_taken_over_and_without_resume_t
     benchmark(wanted, 1, output=path)
     assert (tmp_path / "done.jsonl.bak").read_text() == before
     assert len(path.read_text().splitlines()) == 1
-
-
-def test_a_file_that_is_something_else_is_refused_and_left_as_it_was(tmp_path):
-    path = tmp_path / "notes.txt"
-    path.write_text("dear diary\n")
-    with pytest.raises(UsageError, match="line 1"):
-        benchmark(cases([EASY], ["wager"], [0.1]), 1, output=path, resume=True)
-    assert path.read_text() == "dear diary\n"
-    with pytest.raises(UsageError, match="--output"):
-        benchmark(cases([EASY], ["wager"], [0.1]), 1, output=tmp_path / "no" / "folder.jsonl")
-
-
-def test_the_file_name_follows_the_arguments():
-    one, other = cases([EASY], ["wager"], [0.1]), cases([EASY], ["wager"], [0.2])
-    assert name_of(one, 0) == name_of(cases([EASY], ["wager"], [0.1]), 0)
-    assert len({name_of(one, 0), name_of(one, 1), name_of(other, 0)}) == 3
-
-
-@pytest.mark.parametrize("workers", [0, -2, "localhost"])
-def test_workers_that_cannot_be(workers):
-    with pytest.raises(UsageError, match="Dask"):
-        list(replications([(Case(EASY, "wager", 0.1), range(1))], workers=workers))
 
 
 @pytest.mark.parametrize("slow", ["distribution-based-elimination", pytest.param("", marks=pytest.mark.slow)])

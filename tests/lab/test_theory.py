@@ -5,36 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.arms.instances import example1, lower_bound_instance
+from surest.arms.finite import FiniteArms, finite_arms
+from surest.arms.instances import lower_bound_instance
 from surest.lab.divergence import chernoff_information, kl_each
 from surest.lab.theory import (
     UPPER_BOUNDS,
-    entropy,
-    gap_entropy,
     hardness,
-    paper_lower_bound,
     upper_bounds,
 )
 
 
 def sums(arms: FiniteArms):
     return hardness(arms.means, arms.variances)
-
-
-def test_sums_by_hand() -> None:
-    hard = hardness([0.2, 0.5, 0.4], [0.16, 0.25, 0.24])
-    assert hard.best == 1
-    assert hard.gaps == pytest.approx([0.3, 0.1, 0.1])
-    assert hard.h == pytest.approx(1 / 0.09 + 100 + 100)
-    assert hard.h_var == pytest.approx(0.16 / 0.09 + 1 / 0.3 + 25 + 10 + 24 + 10)
-    assert paper_lower_bound(hard, 0.05) == pytest.approx(hard.h_var * math.log(20) / 80)
-
-
-def test_example_1_is_as_the_notes_say() -> None:
-    # H_var·ln(1/δ) at δ = 0.1
-    for n, figure in [(2, 11.5), (10, 172), (20, 426), (100, 2963)]:
-        assert sums(example1(n)).h_var * math.log(10) == pytest.approx(figure, rel=0.01)
 
 
 def test_upper_bounds_written_out() -> None:
@@ -68,40 +50,6 @@ def test_lil_klucb_is_the_least_over_levels() -> None:
     least = min(term(chernoff(x, 0.7), 3) + sum(term(chernoff(m, x), 1) for m in (0.5, 0.2)) for x in levels)
     assert upper_bounds(hardness(means, means * (1 - means)), delta)["lil-klucb"] == pytest.approx(least, rel=1e-3)
     assert chernoff_information([0.0, 0.5], [0.5, 1.0]) == pytest.approx([math.log(2)] * 2)
-
-
-def test_example_1_separates_gaps_from_variances() -> None:
-    """The paper's claim: n ln n against n²; from n = 100 to 1000 the sums grow by about 15 and about 100."""
-    small, large = (upper_bounds(sums(example1(n)), 0.1) for n in (100, 1000))
-    assert 90 < large["exponential-gap"] / small["exponential-gap"] < 115
-    assert 90 < large["entropy"] / small["entropy"] < 115
-    assert 10 < large["vd-best-arm-id"] / small["vd-best-arm-id"] < 20
-
-
-@pytest.mark.parametrize(
-    ("means", "hard"), [([0.5, 0.5], math.inf), ([0.5, 0.5, 0.2], math.inf), ([0.1 + 0.2, 0.3], math.inf), ([0.5], 0.0)]
-)
-def test_equal_best_arms_are_infinitely_hard_and_a_single_arm_costs_nothing(means: list[float], hard: float) -> None:
-    found = sums(bernoulli(means))
-    assert found.h == found.h_var == hard
-    assert set(upper_bounds(found, 0.1).values()) == {hard}
-
-
-def test_extreme_arms_have_finite_expressions() -> None:
-    assert all(math.isfinite(v) and v > 0 for v in upper_bounds(sums(bernoulli([1, 0, 0.5])), 0.1).values())
-
-
-def test_entropy_of_one_class_is_none() -> None:
-    assert entropy(np.full(10, 0.3)) == 0
-    assert entropy(2.0 ** -np.arange(1, 20)) > 0.5
-
-
-def test_gap_entropy_of_scales_that_weigh_equally_is_their_logarithm() -> None:
-    """4^(5−k) arms at gap 2^−k: every scale has the same part of Σ 1/Δ²."""
-    gaps = np.concatenate([np.full(4 ** (5 - k), 2.0**-k) for k in range(1, 6)])
-    assert gap_entropy(hardness(np.append(1 - gaps, 1.0), np.ones(len(gaps) + 1))) == pytest.approx(math.log(5))
-    assert math.isnan(gap_entropy(sums(bernoulli([0.5, 0.5]))))
-    assert math.isnan(gap_entropy(sums(bernoulli([0.5]))))
 
 
 SMALL_GAPS, LARGE_VARIANCES = [0.004, 0.01, 0.015], [0.09, 0.08, 0.07, 0.099]

@@ -10,7 +10,6 @@ from statistical.list_tables import answer_to, ended, most_allowed
 from surest.algorithms.race import race
 from surest.arms.tables import read_table
 from surest.core.question import Question
-from surest.evidence.lists import gate as evidence
 from surest.evidence.lists.gate import Predictions, bet_above, directions, judge, mirrored
 from surest.kernels.constants import PLAIN
 from surest.study.ledger import share
@@ -23,21 +22,6 @@ def rows(rng: np.random.Generator, total: int) -> tuple[np.ndarray, np.ndarray, 
     ease = rng.random(total)
     drawn = (rng.random((5, total)) < np.clip(ease * 1.6 - 0.3, 0, 1)).astype(float)
     return drawn[0], drawn[1], drawn[2:]
-
-
-def test_the_truth_is_refuted_with_probability_at_most_delta() -> None:
-    """Both sides, at Δ itself, with predictions from three older rows and from none."""
-    rng, runs, wrong = np.random.default_rng(6), 200, np.zeros(2, int)
-    old, new, older = rows(rng, 150)
-    more, mean = directions(old, older), float(np.mean(new - old)) + 1e-12
-    for run in range(runs):
-        order = rng.permutation(150)
-        path = np.ascontiguousarray((new - old)[order])
-        told = Predictions(old[order], more[order] if run % 2 else None).extend(path)
-        ends = (path, told, mean), (-path, mirrored(told), -mean + 2e-12)
-        wrong += [0 <= bet_above(d, 150.0, x, 5.0, t, PLAIN)[0] < 150 for d, t, x in ends]
-    assert wrong.min() > 0
-    assert wrong.max() <= most_allowed(runs, 0.2)
 
 
 def needed(path: np.ndarray, told: np.ndarray, plain: float) -> int:
@@ -116,17 +100,6 @@ def test_of_1000_gates_with_a_ledger_few_passes_are_wrong() -> None:
             passes[k], wrong[k] = passes[k] + passed, wrong[k] + (passed and null)
     assert wrong[0] <= 0.05 * passes[0]
     assert wrong[1] > 0.05 * passes[1], "δ for each is not enough"
-
-
-def test_predictions_are_the_same_look_by_look() -> None:
-    """Row t is made from the items before it, whatever comes later."""
-    old, new, older = rows(np.random.default_rng(2), 60)
-    more, path, grown = directions(old, older), new - old, Predictions(old, directions(old, older))
-    whole = Predictions(old, more).extend(path)
-    for t in (1, 7, 8, 9, 40, 60):
-        assert np.array_equal(grown.extend(path[:t]), whole[:t])
-        assert np.array_equal(Predictions(old, more).extend(path[:t]), whole[:t])
-    assert evidence.EVERY == 8
 
 
 def test_a_known_control_is_as_right_as_delta_allows() -> None:

@@ -1,7 +1,5 @@
 """Race loses a given best arm with probability at most δ: its errors are counted on hard tables, its mutants are caught."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -15,11 +13,6 @@ from surest.kernels import lists
 from surest.lab.bench.items import run_on_table
 
 
-def lottery() -> Table:
-    """Arm 0 is .4 or, rarely, 1, and a little better than a constant .5."""
-    return np.array([[0.4] * 166 + [1.0] * 34, [0.5] * 200])
-
-
 def twins() -> Table:
     """Arms that are the same but for one item."""
     table = np.tile(np.random.default_rng(8).random(100), (10, 1))
@@ -28,28 +21,24 @@ def twins() -> Table:
     return table
 
 
-def ties() -> Table:
-    """All arms are best; arm 0 is the one that must not be lost."""
-    table = rows([41] + [40] * 5, 80)
-    table[0, np.flatnonzero(table[0])[0]] = 0
-    return table
-
-
-HARD: dict[str, Callable[[], Table]] = {
-    "one item apart": lambda: rows([51] + [50] * 9, 100),
-    "a lottery": lottery,
-    "ties": ties,
-    "twins": twins,
-    "five items": lambda: np.array([[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [0, 0, 1, 0, 1], [0, 1, 0, 0, 0.9]]),
-    "300 arms": lambda: rows([31] + [30] * 299, 60),
+HARD: dict[str, Table] = {
+    "one item apart": rows([51] + [50] * 9, 100),
+    "a lottery": np.array(
+        [[0.4] * 166 + [1.0] * 34, [0.5] * 200]
+    ),  # .4 or, rarely, 1: a little better than a constant .5
+    "ties": rows([40] * 6, 80),
+    "twins": twins(),
+    "five items": np.array([[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [0, 0, 1, 0, 1], [0, 1, 0, 0, 0.9]]),
+    "300 arms": rows([31] + [30] * 299, 60),
 }
+"""Tables of which arm 0 is a best arm."""
 
 
 def play_out(table: Table, order: np.ndarray, delta: float) -> Standings:
     return played(Standings(len(table), np.ones(len(order)), delta), table, order)
 
 
-LOST = {"one item apart": 36, "a lottery": 16, "ties": 38, "twins": 0, "five items": 0}
+LOST = {"one item apart": 36, "a lottery": 16, "ties": 32, "twins": 0, "five items": 0}
 """Of 300 orders at δ = 0.2. At 0.5, 104 of the first: near enough to δ to notice a threshold that is a few times too low."""
 
 
@@ -63,7 +52,7 @@ LOST = {"one item apart": 36, "a lottery": 16, "ties": 38, "twins": 0, "five ite
 )
 def test_a_best_arm_is_lost_with_probability_at_most_delta(name: str, delta: float, orders: int, expected: int) -> None:
     """In so many random orders arm 0, a best arm, is out."""
-    table, rng = HARD[name](), np.random.default_rng({0.2: 1, 0.5: 3}[delta] if expected is not None else 2)
+    table, rng = HARD[name], np.random.default_rng({0.2: 1, 0.5: 3}[delta] if expected is not None else 2)
     lost = sum(0 not in play_out(table, rng.permutation(table.shape[1]), delta).play for _ in range(orders))
     rare(lost, orders, delta, expected)
 
@@ -89,28 +78,6 @@ def test_achieved_delta_is_a_p_value() -> None:
     assert sum(p <= 0.5 for p in smallest) > 20
 
 
-def test_a_level_that_ignores_dropped_arms_is_noticed() -> None:
-    """Of three arms, the best one is lost now and then at δ = 0.5; then the two others look clearly apart."""
-    table = np.zeros((3, 200))
-    table[0] = np.arange(200) % 2
-    table[0, 1] = 1
-    table[1] = 1 - np.arange(200) % 2
-    rng = np.random.default_rng(5)
-    sound = ignoring = 0
-    for _ in range(300):
-        standings = play_out(table, rng.permutation(200), 0.5)
-        leader = standings.leader
-        others = np.arange(3) != leader
-        if leader == 0:
-            continue
-        in_play = standings.play[standings.play != leader]
-        sound += bool(1 / standings.most[others].min() <= 0.1)
-        left_out = 1 / standings.most[in_play].min() if len(in_play) else 0.0
-        ignoring += bool(left_out <= 0.1)
-    assert sound <= most_allowed(300, 0.1)
-    assert ignoring > most_allowed(300, 0.1)
-
-
 def interval(path: np.ndarray, total: int, alpha: float) -> tuple[float, float]:
     return lists.interval(np.ascontiguousarray(path), np.ones(total), float(total), alpha, np.empty(len(path)))
 
@@ -125,20 +92,6 @@ def test_an_interval_of_one_arm_holds_at_all_times() -> None:
             ends = [interval(path[:t], 60, 0.2) for t in range(5, 61, 5)]
             missed += any(not low - 1e-9 <= row.mean() <= high + 1e-9 for low, high in ends)
         rare(missed, 400, 0.2, pinned)
-
-
-def test_the_leaders_interval_needs_its_share_of_alpha() -> None:
-    """Of 20 equal arms the leader's mean lies outside an interval at α far more often than α, and at α/n does not."""
-    table = np.array([np.random.default_rng([9, j]).permutation(np.repeat([0.0, 1.0], 100)) for j in range(20)])
-    rng = np.random.default_rng(10)
-    alone = together = 0
-    for _ in range(150):
-        seen = table[:, rng.permutation(200)[:60]]
-        path = seen[seen.sum(axis=1).argmax()]
-        alone += interval(path, 200, 0.2)[0] > 0.5
-        together += interval(path, 200, 0.2 / 20)[0] > 0.5
-    assert together <= most_allowed(150, 0.2)
-    assert alone > together
 
 
 def test_with_epsilon_an_arm_that_is_worse_by_more_is_named_with_probability_at_most_delta() -> None:
@@ -167,32 +120,7 @@ def test_epsilon_with_free_opponents_is_noticed() -> None:
     assert named_third > most_allowed(30, 0.05)
 
 
-# --- mistakes seen in error rates ---------------------------------------------------------------------------------------
-
-
-class LeaderAhead(Standings):
-    """The mistake of choosing opponents by sums that include items still to come."""
-
-    ahead: Callable[[int], np.ndarray]
-
-    def count(self, values: np.ndarray) -> None:
-        true = self.scores.sums
-        self.scores.sums = true + self.ahead(self.scores.t)
-        self._lead()
-        self.scores.sums = true
-        super().count(values)
-
-
-@pytest.mark.parametrize(("n", "items_ahead"), [(20, 1), (40, 8)])
-def test_opponents_chosen_by_items_to_come_are_noticed(n: int, items_ahead: int) -> None:
-    table, lost = rows([51] + [50] * (n - 1), 100), 0
-    rng = np.random.default_rng(14)
-    for _ in range(150):
-        order = rng.permutation(100)
-        standings = LeaderAhead(n, np.ones(100), 0.05)
-        standings.ahead = lambda t, order=order: table[:, order[t : t + items_ahead]].sum(axis=1)
-        lost += 0 not in played(standings, table, order).play
-    assert lost > most_allowed(150, 0.05)
+# --- arms that come later ------------------------------------------------------------------------------------------------
 
 
 def test_a_late_arm_must_not_bet_on_items_that_were_seen() -> None:
@@ -229,7 +157,7 @@ def test_late_arms_share_delta() -> None:
 
 
 def test_the_first_unit_of_a_random_order_comes_in_proportion_to_weight() -> None:
-    """An item, or a cluster: evidence/test_race_exact.py shows what a uniform order of clusters would do."""
+    """An item, or a cluster: evidence/test_over_all_orders.py shows what a uniform order of clusters would do."""
     rng = np.random.default_rng(16)
     first = [int(in_random_order(3, rng, weights=[1, 2, 5]).items[0]) for _ in range(4000)]
     np.testing.assert_allclose(np.bincount(first) / 4000, [1 / 8, 2 / 8, 5 / 8], atol=0.03)

@@ -125,24 +125,6 @@ def test_what_losers_showed_before_the_nomination_costs_log_m_and_a_mutant_witho
     assert reached == 2 <= most_allowed(200, RATE) < mutant
 
 
-def some_pair_seems_certain(seed: int) -> bool:
-    """Whether of 225 pairs of equal arms at least one is certified."""
-    rng = np.random.default_rng(seed)
-    ledger, everyone = SetLedger(30, 15, RATE), list(range(30))
-    tell(ledger, everyone, [rng.integers(0, 2, 10) for _ in everyone])
-    ledger.nominate(ledger.leading)
-    outside = np.delete(np.arange(30), ledger.nominated)
-    for _ in range(6):
-        tell(ledger, everyone, [rng.integers(0, 2, 20) for _ in everyone])
-        ledger._raise(ledger.certified, ledger.minimisers, ledger.certified < ledger.goal, ledger.goal)
-    return bool((ledger.certified[:, outside] >= ledger.goal).any())
-
-
-def test_pairs_are_not_certain_all_together() -> None:
-    """Why a certificate is kept for its set alone: if those of all sets were collected, far too many would be wrong."""
-    assert sum(some_pair_seems_certain(seed) for seed in range(60)) > most_allowed(60, RATE)
-
-
 # --- answers, counted ---------------------------------------------------------------------------------------------------
 
 HARD: dict[str, tuple[FiniteArms, int, float, int]] = {

@@ -126,14 +126,13 @@ def _telling(function: Callable[..., Any], text: str) -> Callable[..., Any]:
 def _executed(file: Path, changed: int, size: int) -> ModuleType:
     spec = spec_from_file_location(file.stem, file)
     assert spec is not None
-    assert spec.loader is not None
     module = module_from_spec(spec)
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
     before = sys.modules.get(spec.name)
     sys.modules[spec.name] = module  # dataclasses and pickle look there
     try:
-        spec.loader.exec_module(module)
+        exec(compile(file.read_bytes(), file, "exec"), vars(module))  # bytecode that is kept may be of an earlier text
     except BaseException:
         del sys.modules[spec.name]
         if before is not None:
