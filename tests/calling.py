@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,7 +19,7 @@ VOLATILE = {
     r"Usage: .*\nTry .*\n\n": "",
     r"\b\d+(\.\d+)?(e-\d+)? (s|ms|seconds)\b": r"… \3",
     r" at 0x[0-9a-fA-F]+": " at 0x…",
-    r"/tmp/[\w./-]*/": "…/",
+    rf"({re.escape(str(Path(__file__).parent))}|/tmp)/[\w./-]*/": "…/",
     r'("(seconds|version|seed|began)": )[^,}\n]+': r"\1…",
     r"\d{4}-\d\d-\d\d \d\d:\d\d": "…",
     r"[\d.,]+ rewards per second": "… rewards per second",

@@ -70,7 +70,7 @@ def _asked_and_told(session: surest.Session, draw: Callable[[int], float], until
 def made(kind: str, seed: int) -> surest.Result:
     """A search of some kind, with its record."""
     rng = np.random.default_rng([seed, len(kind)])
-    n = int(rng.integers(2, 6)) + (5 if kind == "best" else 0)  # more than there are paired bets for
+    n = int(rng.integers(2, 6)) + (9 if kind == "best" else 0)  # more than there are paired bets for
     means = np.sort(rng.uniform(0.1, 0.6, n))
     means[-1] += 0.25 if "contenders" not in kind else 0.05
     rng.shuffle(means)

@@ -39,9 +39,10 @@ LARGEST_STAKE = 0.9
 """The part of an account that a single reward can take, at most."""
 LEAST_LEVEL = 1e-6
 """Levels are so far from 0 and 1."""
-POOLED, POOLED_LONG = 4.0, 40.0
+POOLED, POOLED_COINS, POOLED_LONG = 4.0, 3.0, 40.0
 """An arm's variance is estimated as if it had so many rewards more, of the variance of all arms together: where stakes are
-placed, and where it is settled how often the leader is pulled. There, mistakes of the first few rewards would cost more."""
+placed; there, as often as there are arms, if rewards are 0 or 1, of which a few say little; and where it is settled how often the
+leader is pulled. There, mistakes of the first few rewards would cost more."""
 MANY_GAPS = 27
 GAPS = 2.0 ** (-np.arange(MANY_GAPS) / 2)
 """Gaps between two means, in standard deviations of the difference of two rewards, …"""

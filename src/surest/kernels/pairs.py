@@ -20,6 +20,7 @@ from surest.kernels.constants import (
     LEAST_RATIO,
     MANY_GAPS,
     POOLED,
+    POOLED_COINS,
     POOLED_LONG,
     RATIOS,
     RHO,
@@ -38,7 +39,7 @@ def place(
     >>> arms, sums = np.arange(3), np.array([35.0, 30.0, 10.0])
     >>> opponents, levels, stakes = place(arms, np.ones(3, np.int64), np.full(3, 50.0), sums, sums, np.ones(3, bool))
     >>> opponents, levels.round(2), stakes.round(2)
-    (array([1, 0, 0]), array([0.65, 0.65, 0.45]), array([0.08, 0.14, 0.92]))
+    (array([1, 0, 0]), array([0.65, 0.65, 0.45]), array([0.08, 0.14, 0.89]))
     """
     opponents_made = np.full(len(arms), -1, np.int64)
     levels_made, stakes_made = np.zeros(len(arms)), np.zeros(len(arms))
@@ -60,20 +61,22 @@ def place(
         j, o = arms[k], arms[other]
         if counts[j] == 0.0 or not is_open[j]:
             continue
-        own = variance(counts[j], sums[j], squares[j], common, POOLED)
-        its = variance(counts[o], sums[o], squares[o], common, POOLED)
+        coins = sums[j] == squares[j] and sums[o] == squares[o]
+        pooled = max(POOLED_COINS * len(counts), POOLED) if coins else POOLED
+        own = variance(counts[j], sums[j], squares[j], common, pooled)
+        its = variance(counts[o], sums[o], squares[o], common, pooled)
         rivals = 0.0  # how many others might as well lead: the largest of several means is often a lucky one
         for place_of in range(len(arms)):
             i = arms[place_of]
             if counts[i] > 0.0 and i != o and i != j:
                 ahead = sums[o] / counts[o] - sums[i] / counts[i]
-                spread = its / counts[o] + variance(counts[i], sums[i], squares[i], common, POOLED) / counts[i]
+                spread = its / counts[o] + variance(counts[i], sums[i], squares[i], common, pooled) / counts[i]
                 rivals += libm.exp(-0.5 * ahead * ahead / spread)
         error = (own / counts[j] + its / counts[o]) * (1.0 + 0.5 * libm.log1p(rivals))
         gap, square = likely_gap(sums[o] / counts[o] - sums[j] / counts[j], error, libm.sqrt(own + its))
         ratio = 1.0 * times[other] / times[k]
         low, high = sums[j] / counts[j], sums[o] / counts[o]
-        coins = sums[j] == squares[j] and sums[o] == squares[o]
+        coins = coins and sums[o] < counts[o]  # one that never failed may be certain, and is no coin then
         level = inside((ratio * high + low) / (1.0 + ratio) if coins else (high + ratio * low) / (1.0 + ratio))
         opponents[k], levels[k], stakes[k] = o, level, suited(gap, square, its, own, ratio, level, coins)
     return opponents_made, levels_made, stakes_made
@@ -99,24 +102,37 @@ def leader_ratio(
 
     >>> counts, ones = np.full(2, 50.0), np.array([49.0, 45.0])
     >>> round(leader_ratio(0, 1, 1, counts, ones, ones), 2), round(leader_ratio(0, 1, 1, counts, ones, ones**2 / 50), 2)
-    (0.71, 5.66)
+    (1.0, 5.66)
     """
     common = common_variance(counts, sums, squares)
-    own = variance(counts[closest], sums[closest], squares[closest], common, POOLED)
-    its = variance(counts[leader], sums[leader], squares[leader], common, POOLED)
+    coins = sums[closest] == squares[closest] and sums[leader] == squares[leader]
+    pooled = max(POOLED_COINS * len(counts), POOLED) if coins else POOLED
+    own = variance(counts[closest], sums[closest], squares[closest], common, pooled)
+    its = variance(counts[leader], sums[leader], squares[leader], common, pooled)
     low, high = sums[closest] / counts[closest], sums[leader] / counts[leader]
     gap, square = likely_gap(high - low, own / counts[closest] + its / counts[leader], libm.sqrt(own + its))
     own = variance(counts[closest], sums[closest], squares[closest], common, POOLED_LONG)
     its = variance(counts[leader], sums[leader], squares[leader], common, POOLED_LONG)
+    bottom = max(0.5 * (low + high - gap), 0.5 / (counts[closest] + 1.0))
+    top = min(0.5 * (low + high + gap), 1.0 - 0.5 / (counts[leader] + 1.0))
     ratio, best, found = LEAST_RATIO, -libm.inf, 1.0
     for _ in range(RATIOS):
         above, below = gap * ratio / (1.0 + ratio), gap / (1.0 + ratio)
-        stake = suited(gap, square, its, own, ratio, inside(0.5 * (low + high + gap) - above), False)
-        rate = ratio * grown(stake / ratio, above, its) + grown(stake, below, own)
+        if coins:
+            level = (ratio * top + bottom) / (1.0 + ratio)
+            rate = ratio * divergence(top, level) + divergence(bottom, level)
+        else:
+            stake = suited(gap, square, its, own, ratio, inside(0.5 * (low + high + gap) - above), False)
+            rate = ratio * grown(stake / ratio, above, its) + grown(stake, below, own)
         if rate / (ratio + others) > best:
             best, found = rate / (ratio + others), ratio
         ratio *= RHO
     return found
+
+
+def divergence(p: float, q: float) -> float:
+    """The nats that the likelihood ratio of coins p and q wins on a toss of the first."""
+    return p * libm.log(p / q) + (1.0 - p) * libm.log((1.0 - p) / (1.0 - q))
 
 
 def grown(stake: float, ahead: float, spread: float) -> float:

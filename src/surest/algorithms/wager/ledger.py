@@ -48,7 +48,7 @@ FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
 """π_1 and π_2: most searches need one nomination only, and of the others most need two."""
 NEAR, NEAR_ARMS = 1.0, 20
 """The end is near when every open arm may be within so many nats of being refuted, and so few are open."""
-FEW = 6
+FEW = 10
 """A search that begins with so many arms at most has paired bets; while there are no more, each request has all arms in play."""
 PAIRED = 0.98
 """The part of the prior that paired bets have then; the rest is Wager's levels'."""
