@@ -39,7 +39,7 @@ def place(
     >>> arms, sums = np.arange(3), np.array([35.0, 30.0, 10.0])
     >>> opponents, levels, stakes = place(arms, np.ones(3, np.int64), np.full(3, 50.0), sums, sums, np.ones(3, bool))
     >>> opponents, levels.round(2), stakes.round(2)
-    (array([1, 0, 0]), array([0.65, 0.65, 0.45]), array([0.08, 0.14, 0.89]))
+    (array([1, 0, 0]), array([0.65, 0.65, 0.45]), array([0.08, 0.14, 0.91]))
     """
     opponents_made = np.full(len(arms), -1, np.int64)
     levels_made, stakes_made = np.zeros(len(arms)), np.zeros(len(arms))
