@@ -47,6 +47,10 @@ def is_checkable(problem: Problem) -> bool:
 
 def check_algorithm(algorithm: Any) -> None:
     """Refuse an algorithm whose decisions cannot be checked."""
+    if algorithm == "gate":
+        raise UsageError(
+            "a gate writes its own decision: surest gate --decision FILE, or write_decision of what it returns"
+        )
     if algorithm not in CHECKABLE:
         raise UsageError(
             f"a decision can be checked where {', '.join(CHECKABLE)} made it, or {CONTROL} with a known row; there is no "
