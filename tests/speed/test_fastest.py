@@ -178,7 +178,7 @@ def test_a_factor_without_bounds_says_why() -> None:
     runs = len(timings.commands[3].times + timings.commands[3].uncounted)
     fewest = fewest_blocks(4, timings.answer.pairs.level)
     assert runs < fewest
-    said = f"(no bounds: it was known to be slower after {runs} runs, and bounds need {fewest})."
+    said = f"(no bounds: it was known to be slower after {runs} runs, the pilot included, and bounds need {fewest})."
     assert comparisons(timings)[-1].endswith(said)
     assert table(timings)[1][3][-2].endswith(" (no bounds)")
     assert "(no bounds" not in comparisons(found({"a": 1.0, "b": 1.3}))[0]
