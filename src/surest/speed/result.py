@@ -141,7 +141,9 @@ class Timings:
         ran = int(pairs.runs[j] + np.isfinite(pairs.pilot[:, j]).sum())  # as has the one named, which always does
         fewest = fewest_blocks(pairs.n, pairs.level)
         if self.answer.verdict(j) == "slower" and not math.isfinite(ratio[2]) and ran < fewest:
-            bounds = f"no bounds: it was known to be slower after {ran} runs, the pilot included, and bounds need {fewest}"
+            bounds = (
+                f"no bounds: it was known to be slower after {ran} runs, the pilot included, and bounds need {fewest}"
+            )
         return times, bounds
 
     def clip(self, j: int) -> tuple[float, float]:
